@@ -49,6 +49,14 @@ class Assembly(Steps):
     def __post_init__(self) -> None:
         self.taken = (*self.graph.inputs, *self.graph.outputs)
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.graph.outputs
+
     @staticmethod
     def of(matched: MatchedGraph, problem: Problem, effort: float) -> Assembly:
         """The assembly of a graph whose operators are regressed when needed, with so much effort each."""

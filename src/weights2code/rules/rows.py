@@ -48,11 +48,10 @@ def first_position(assembly: Assembly, leaves: tuple[Var, ...]) -> int:
 
 def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:
     """Every named sequence (n, T), past outputs teacher-forced."""
-    graph = assembly.graph
-    values = {name: sequences.x[..., i] for i, name in enumerate(graph.inputs)}
-    values |= {name: sequences.y[..., i] for i, name in enumerate(graph.outputs)}
+    values = {name: sequences.x[..., i] for i, name in enumerate(assembly.inputs)}
+    values |= {name: sequences.y[..., i] for i, name in enumerate(assembly.outputs)}
     if assembly.steps:
-        names = (*graph.inputs, *graph.outputs)
+        names = (*assembly.inputs, *assembly.outputs)
         known = {*names, *(step.name for step in assembly.steps)}
         start: dict[str, Start] = {n: v for n, v in assembly.start.items() if n in known and v != 0}
         helper = Recurrence(names, tuple(assembly.steps), (), start)

@@ -1,0 +1,88 @@
+"""Which views are tried, and in what order: the shortest descriptions first.
+
+A view waits at what its features cost; what was not solved waits again, further back, with more effort. Before
+a view comes all that may be cheaper: so a family of features is opened when nothing that waits costs less than
+it. Nothing here looks for a formula, and nothing judges one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+
+from weights2code.data import Problem
+from weights2code.views import families
+from weights2code.views.features import Feature
+from weights2code.views.rows import Features, Rows, stages, windows_of
+
+#: Effort for a view, in seconds of a usual machine, and how much further back it waits for it.
+EFFORTS = ((0.5, 0.0), (1.5, 5.0), (5.0, 12.0))
+#: Views of a family that are asked.
+ASKED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A view of one output: what family it came of, where it waited, and how much effort it is worth."""
+
+    name: str
+    features: Features
+    place: float
+    effort: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {', '.join(map(str, self.features))}"
+
+
+@dataclass(slots=True, eq=False)
+class Agenda:
+    """The views of one output that wait."""
+
+    rows: Rows
+    _heap: list[tuple[float, int, int, str, Features]] = field(default_factory=list)
+    _seen: set[frozenset[Feature]] = field(default_factory=set)
+    _ticket: Iterator[int] = field(default_factory=count)
+    _coming: Iterator[tuple[str, float, list[Features]]] = field(init=False)
+    #: The least that a view of a family costs that is not open yet.
+    next_family: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._coming = stages(self.rows)
+
+    def take(self) -> Asked | None:
+        """The next view; None when there are no more."""
+        while self.next_family < inf and (not self._heap or self._heap[0][0] > self.next_family):
+            self._open()
+        if not self._heap:
+            return None
+        place, _, level, name, features = heapq.heappop(self._heap)
+        if level + 1 < len(EFFORTS):
+            self._wait(level + 1, name, features)
+        return Asked(name, features, place, EFFORTS[level][0])
+
+    def _open(self) -> None:
+        name, self.next_family, views = next(self._coming, ("", inf, []))
+        for features in views[:ASKED]:
+            key = frozenset(features)
+            if key not in self._seen:
+                self._seen.add(key)
+                self._wait(0, name, features)
+
+    def _wait(self, level: int, name: str, features: Features) -> None:
+        place = sum(feature.cost for feature in features) + EFFORTS[level][1]
+        heapq.heappush(self._heap, (place, next(self._ticket), level, name, features))
+
+
+def inexact_views(problem: Problem, rows: list[Rows]) -> Iterator[tuple[str, list[Features]]]:
+    """For rules that are not exact, what all outputs are computed from: windows, and what leaves the fewest
+    contradictions."""
+    reach = min(6, problem.length // 2)
+    fresh = families.visible(problem, reach, min(2, max(reach, 1)))
+    for chosen in windows_of(rows[0], fresh, reach):
+        yield "window", [chosen] * len(rows)
+    for place in range(ASKED):
+        if all(len(of.partial) > place for of in rows):
+            yield "few contradictions", [of.partial[place].features for of in rows]

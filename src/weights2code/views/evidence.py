@@ -1,0 +1,151 @@
+"""Is a view enough? Pairs of rows that agree in it and differ in the output say no.
+
+Rows that agree in a view and differ in the output contradict it. Where none do, that means something only if
+many would, had the view nothing to do with the output: so agreeing rows are counted, and how often rows that
+agree in less contradict each other. Of columns whose values hardly repeat the nearest rows take the place of
+equal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from weights2code.views.features import BEFORE
+
+#: Contradictions that chance must leave where none were found.
+EXPECTED = 20.0
+#: Pairs of a context that features are asked about: in contradiction, and in agreement; those asked first.
+CONFLICTS, AGREED, FIRST = 600, 400, 64
+#: Features that leave more than this share of the contradictions (against agreeing pairs) are not looked at.
+TELLING = 0.97
+#: Different values, as a share of the rows, from which on a column is one whose rows lie near each other.
+REAL = 0.3
+#: Rows that are compared with their nearest; what they may differ in, as a share of what any two do.
+NEAREST, NEAR = 700, 0.25
+
+
+def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Numbers 0, 1, ... for the different values, up to rounding errors."""
+    if not len(values):
+        return np.zeros(0, np.int64), 1
+    low, high = values.min(), values.max()
+    if high - low < 4 * len(values) and low > BEFORE and (values == np.floor(values)).all():
+        return (values - low).astype(np.int64), int(high - low) + 1
+    inside = values[values != BEFORE]
+    scale = max(1.0, float(np.abs(inside).max(initial=0.0)))
+    distinct, code = np.unique(np.round(values / scale, 11), return_inverse=True)
+    return code.reshape(-1).astype(np.int64), len(distinct)
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """Rows that agree in a view: pairs of them that contradict each other, and pairs that agree."""
+
+    conflicts: tuple[np.ndarray, np.ndarray]
+    agreed: tuple[np.ndarray, np.ndarray]
+    #: Contradictions in all, of which some are asked about.
+    found: int
+
+    def left(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of features, values (features, rows): the share of the contradictions that each leaves, and of the
+        agreeing pairs that it leaves together."""
+        i, j = self.conflicts
+        unresolved = np.ones(len(values))
+        first = _same(values, i[:FIRST], j[:FIRST])
+        kept = _same(values, *self.agreed)
+        some = np.flatnonzero((first <= TELLING * np.maximum(kept, 1e-9)) & (kept > 0))
+        unresolved[some] = _same(values[some], i, j)
+        return unresolved, kept
+
+
+def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    if not len(i):
+        return np.zeros(len(values))
+    one, other = values[:, i], values[:, j]
+    return (np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)).mean(1)
+
+
+@dataclass(slots=True, eq=False)
+class Evidence:
+    """Some rows, and the output on them."""
+
+    target: np.ndarray
+    label: np.ndarray = field(init=False)
+    labels: int = field(init=False)
+    real: bool = field(init=False)
+    _rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.label, self.labels = coded(self.target)
+        self.real = len(np.unique(self.label)) > REAL * len(self.label)
+        self._rng = np.random.default_rng(0)
+
+    def group(self, columns: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+        """A number for each row, equal for rows that agree."""
+        code, size = np.zeros(len(self.label), np.int64), 1
+        for column in columns:
+            own, levels = coded(column)
+            if size * levels >= 2**40:
+                code = np.unique(code, return_inverse=True)[1].reshape(-1).astype(np.int64)
+                size = int(code.max()) + 1
+            code, size = code * levels + own, size * levels
+        return code, size
+
+    def context(self, columns: Sequence[np.ndarray]) -> Context:
+        """Pairs of neighbours among rows that agree, in random order."""
+        code, _ = self.group(columns)
+        shuffled = self._rng.permutation(len(code))
+        order = shuffled[np.argsort(code[shuffled], kind="stable")]
+        i, j = order[:-1], order[1:]
+        together = code[i] == code[j]
+        apart = self.label[i] != self.label[j]
+        conflicts, agreed = np.flatnonzero(together & apart), np.flatnonzero(together & ~apart)
+        some, others = (
+            self._rng.permutation(which)[:most] for which, most in ((conflicts, CONFLICTS), (agreed, AGREED))
+        )
+        return Context((i[some], j[some]), (i[others], j[others]), len(conflicts))
+
+    def contradicted(self, columns: Sequence[np.ndarray]) -> tuple[int, float]:
+        """Rows that contradict their group, and how many would by chance: with labels drawn anew."""
+        code, _ = self.group(columns)
+        return self._minorities(code, self.label), self._minorities(code, self._rng.permutation(self.label))
+
+    def _minorities(self, code: np.ndarray, label: np.ndarray) -> int:
+        both = np.sort(code * self.labels + label)
+        starts = np.flatnonzero(np.concatenate([[True], both[1:] != both[:-1]]))
+        counts, groups = np.diff(np.append(starts, len(both))), both[starts] // self.labels
+        first = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+        return len(both) - int(np.maximum.reduceat(counts, first).sum())
+
+    def near(self, columns: Sequence[np.ndarray]) -> float:
+        """How far the output of rows differs from that of the nearest row, against any two rows."""
+        from scipy.spatial import cKDTree
+
+        rows = np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0)) if columns else np.zeros(0, int)
+        if len(rows) < 20:
+            return 1.0
+        table = np.column_stack([_scaled(column[rows]) for column in columns])
+        some = rows[:: max(1, len(rows) // NEAREST)]
+        asked = table[:: max(1, len(rows) // NEAREST)]
+        nearest = rows[cKDTree(table).query(asked, k=2)[1][:, 1]]
+        if self.real:
+            scale = max(float(self.target.std()), 1e-300)
+            apart = np.minimum(np.abs(self.target[some] - self.target[nearest]) / scale, 1.0)
+            other = self._rng.permutation(some)
+            usual = np.minimum(np.abs(self.target[some] - self.target[other]) / scale, 1.0)
+        else:
+            apart = self.label[some] != self.label[nearest]
+            usual = self.label[some] != self._rng.permutation(self.label[some])
+        return float(apart.mean()) / max(float(usual.mean()), 1e-9)
+
+
+def _scaled(column: np.ndarray) -> np.ndarray:
+    """In ranks for what is skewed, so that near means the same everywhere; few values stay well apart."""
+    values, code = np.unique(column, return_inverse=True)
+    if len(values) <= 24:
+        return code.reshape(-1) * 3.0
+    spread = float(column.std())
+    return column / max(spread, 1e-300)

@@ -1,0 +1,449 @@
+"""The families of features, as a table: what is visible, what runs along, what is looked up, what is remembered.
+
+Thousands of features differ only in the quantity, the tests and the number that one template has, so the values
+of hundreds are computed at once, one position after the other. A family of one's own is one more class with
+`batches`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.language import Const, Count, Expr, Retrieval, Step, Var, compile_numpy, evaluate, op
+from weights2code.language.operators import order_name
+from weights2code.views.features import BEFORE, Feature
+
+#: Features whose values are computed at a time.
+TOGETHER = 256
+#: Of more different values a column is no code, and of more it is no small number.
+FEW, SMALL = 12, 40
+#: How far back windows go, and what is put in order.
+WIDEST, LAST = 9, 3
+#: Rows around a season ago that are looked at.
+AROUND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number, or a test, of what is visible at a position; its values on the rows (n, T)."""
+
+    expr: Expr
+    cost: float
+    values: np.ndarray
+    test: bool = False
+    name: str = ""
+
+
+@dataclass(eq=False)
+class Source:
+    """What features are made of: some sequences of a problem, and the quantities that they show."""
+
+    problem: Problem
+    sequences: Sequences
+    quantities: list[Quantity] = field(default_factory=list)
+    tests: list[Quantity] = field(default_factory=list)
+    names: tuple[str, ...] = field(init=False)
+    valid: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        x = self.sequences.x
+        self.names = (*self.problem.inputs, *self.problem.outputs)
+        self.valid = self.sequences.valid
+        seen: set[tuple[bool, bytes]] = set()
+        columns = [Var(name) for name in self.problem.inputs]
+        domains = self.problem.domains
+        values = {v: x[..., i] for i, v in enumerate(columns)}
+        values |= {
+            Var(v.name, 1): np.pad(x[..., i], ((0, 0), (1, 0)))[:, : x.shape[1]] for i, v in enumerate(columns)
+        }
+        said = [v for v, domain in zip(columns, domains, strict=True) if domain.categories]
+        numbers = [v for v in columns if v not in said]
+
+        def add(expr: Expr, cost: float, *, test: bool = False) -> None:
+            with np.errstate(all="ignore"):
+                found = evaluate(expr, {v: values[v] for v in expr.variables()})
+            found = np.broadcast_to(np.asarray(found, float), x.shape[:2])
+            own = found[self.valid]
+            if not np.isfinite(own).all() or np.ptp(own) == 0:
+                return
+            key = own.tobytes()
+            if (test, key) in seen or (not test and (True, key) in seen):
+                return
+            seen.add((test, key))
+            (self.tests if test else self.quantities).append(Quantity(expr, cost, found, test))
+
+        for v in numbers:
+            add(v, 1.0)
+        for v, domain in zip(columns, domains, strict=True):
+            own = values[v][self.valid]
+            distinct = np.unique(own)
+            if len(distinct) == 2 and not domain.categories:
+                high, low = float(distinct[1]), float(distinct[0])
+                add(v.equals(_number(high)), 1.0, test=True)
+                add(v.equals(_number(low)), 1.2, test=True)
+            elif domain.discrete and len(distinct) <= (SMALL if domain.categories else FEW):
+                for value in distinct.tolist():
+                    add(v.equals(_number(value)), 1.5, test=True)
+            if not domain.categories and len(distinct) > 2:
+                for value in borders(own):
+                    add(v > _number(value), 2.0, test=True)
+                if domain.discrete:
+                    add((v % 2).equals(1), 2.5, test=True)
+                if domain.low < 0:
+                    add(op("abs", v), 2.0)
+            if domain.categories:
+                add(v.equals(Var(v.name, 1)), 2.0, test=True)
+                add(op("ne", v, Var(v.name, 1)), 2.0, test=True)
+            else:
+                for sign in ("gt", "lt", "eq", "ne"):
+                    add(op(sign, v, Var(v.name, 1)), 2.0, test=True)
+                if len(distinct) > 2:
+                    add(v - Var(v.name, 1), 2.0)
+        for a, b in combinations(numbers, 2):
+            for sign in ("add", "sub", "mul", "max", "min"):
+                add(op(sign, a, b), 2.0)
+            for sign in ("gt", "lt", "eq", "ge"):
+                add(op(sign, a, b), 2.0, test=True)
+            add(op("abs", a - b), 3.0)
+        for a, b in combinations(said, 2):
+            if domains[columns.index(a)].categories == domains[columns.index(b)].categories:
+                add(a.equals(b), 2.0, test=True)
+        single = list(self.tests)
+        for one, other in combinations(single[:12], 2):
+            if {v.name for v in one.expr.variables()} != {v.name for v in other.expr.variables()}:
+                add(op("and", one.expr, other.expr), one.cost + other.cost, test=True)
+        for v in numbers:
+            if np.ptp(values[v][self.valid]) > 1 or not domains[columns.index(v)].discrete:
+                for one in single:
+                    if Var(v.name) not in one.expr.variables():
+                        add(op("where", one.expr, v, 0), 1.5 + one.cost)
+        self.quantities.sort(key=lambda q: q.cost)
+        self.tests.sort(key=lambda q: q.cost)
+
+
+def borders(values: np.ndarray) -> list[float]:
+    """Numbers that a column may be compared with: each of a few whole ones, else round ones in between."""
+    low, high = float(values.min()), float(values.max())
+    if (values == np.floor(values)).all() and high - low <= FEW:
+        return np.unique(values)[:-1].tolist()
+    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9))) / 2
+    step = step if (high - low) / step <= 11 else 2 * step
+    return np.round(np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step, 9).tolist()
+
+
+def _number(value: float) -> Const:
+    return Const(int(value)) if float(value).is_integer() else Const(value)
+
+
+class Batch(Protocol):
+    """Features of one kind, whose values are computed together."""
+
+    def values(self) -> np.ndarray:
+        """Their values (features, n, T)."""
+        ...
+
+    def feature(self, place: int) -> Feature: ...
+
+    @property
+    def costs(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """Features whose values are known."""
+
+    features: tuple[Feature, ...]
+    known: np.ndarray
+
+    def values(self) -> np.ndarray:
+        return self.known
+
+    def feature(self, place: int) -> Feature:
+        return self.features[place]
+
+    @property
+    def costs(self) -> np.ndarray:
+        return np.array([feature.cost for feature in self.features])
+
+    @staticmethod
+    def traced(features: Sequence[Feature], source: Source) -> Iterator[Given]:
+        """Features by what their steps give, some at a time."""
+        for first in range(0, len(features), TOGETHER):
+            some = tuple(features[first : first + TOGETHER])
+            yield Given(some, np.stack([f.values(source.sequences, source.names) for f in some]))
+
+
+# -- what is visible -----------------------------------------------------------------------------------------
+
+
+def visible(problem: Problem, reach: int, back: int) -> list[Feature]:
+    """Inputs as far back as `reach`, outputs as far as `back`."""
+    found = [Feature("visible", Var(name, lag), 1 + 0.3 * lag) for name in problem.inputs for lag in range(reach + 1)]
+    return found + [
+        Feature("visible", Var(name, lag), 0.8 + 0.4 * lag) for name in problem.outputs for lag in range(1, back + 1)
+    ]
+
+
+def seasonal(problem: Problem) -> list[Feature]:
+    """What stood about a season ago."""
+    season = problem.season or (problem.seasonal and problem.seasonal.season)
+    if not season:
+        return []
+    names = (*problem.inputs, *problem.outputs)
+    lags = range(max(season - AROUND, 1), season + AROUND + 1)
+    return [Feature("season", Var(name, lag), 2.0 + 0.3 * abs(lag - season)) for name in names for lag in lags]
+
+
+POSITION = Feature("visible", Var("position'"), 2.0, (Step("position'", Var("position'", 1) + 1),))
+
+
+# -- updates -------------------------------------------------------------------------------------------------
+
+_s, _q, _p, _r, _c = Var("s", 1), Var("q"), Var("p"), Var("r"), Var("c")
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and a
+    number `c`. Tests may stand for quantities where `counts`."""
+
+    name: str
+    rule: Expr
+    cost: float
+    numbers: tuple[float, ...] = ()
+    start: float = 0.0
+    counts: bool = False
+    running: bool = False
+
+    @property
+    def reads(self) -> set[str]:
+        return {v.name for v in self.rule.variables()}
+
+
+def _steps(low: int, high: int) -> tuple[float, ...]:
+    return tuple(float(c) for c in range(low, high + 1))
+
+
+UPDATES: tuple[Update, ...] = (
+    Update("total", _s + _q, 2.0, counts=True, running=True),
+    Update("most", op("max", _s, _q), 2.0, start=-inf, running=True),
+    Update("least", op("min", _s, _q), 2.0, start=inf, running=True),
+    Update("last", op("where", _p, _q, _s), 3.0),
+    Update("since", op("where", _p, 0, _s + 1), 3.0),
+    Update("run", op("where", _p, _s + 1, 0), 3.0),
+    Update("sum", op("where", _p, 0, _s + _q), 3.5, counts=True),
+    Update("level", op("max", _s + _q, 0), 3.0),
+    Update("level", op("clip", _s + _q, 0, _c), 3.5, _steps(1, 10) + (12, 15, 16, 20), counts=True),
+    Update("level", op("clip", _s + _q, -_c, _c), 3.5, (*_steps(1, 6), 8, 10)),
+    Update("level", op("max", _s + _q - _c, 0), 3.5, _steps(1, 5)),
+    Update("level", op("max", _s - _c, _q), 3.5, _steps(1, 4)),
+    Update("level", op("min", _s + _c, _q), 3.5, _steps(1, 4)),
+    Update("state", (_s + _q) % _c, 3.0, (*_steps(2, 10), 12, 16), counts=True),
+    Update("state", (2 * _s + _q) % _c, 3.5, _steps(3, 16)),
+    Update("state", (3 * _s + _q) % _c, 3.5, _steps(4, 11)),
+    Update("carry", (_s + _q) // _c, 3.0, (*_steps(2, 10), 16)),
+    Update("state", op("where", _p, 1, op("where", _r, 0, _s)), 3.5),
+    Update("state", op("where", _p, op("sub", 1, _s), _s), 3.0),
+    Update("level", op("max", _s + op("where", _p, 1, -1), 0), 3.5),
+    Update("level", op("clip", _s + op("where", _p, 1, -1), 0, _c), 3.5, _steps(1, 10)),
+    Update("level", op("max", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0), 4.0),
+    Update("level", op("clip", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0, _c), 4.5, _steps(1, 6)),
+    Update("state", op("where", _p, (_s + 1) % _c, op("where", _r, 0, _s)), 4.5, _steps(2, 6)),
+    Update("fading", _s / 2 + _q, 3.0),
+    Update("held", op("where", op("abs", _q - _s) > _c, _q, _s), 3.5, _steps(1, 5)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Updated:
+    """Features of one update: its quantities, tests and numbers."""
+
+    update: Update
+    chosen: list[tuple[Quantity | None, Quantity | None, Quantity | None, float]]
+    length: int
+    count: int
+
+    def values(self) -> np.ndarray:
+        update, many = self.update, len(self.chosen)
+        variables = update.rule.variables()
+        function = compile_numpy(update.rule, variables)
+        given: dict[str, np.ndarray] = {}
+        for place, name in enumerate(("q", "p", "r")):
+            if name in update.reads:
+                given[name] = np.stack([one[place].values.T for one in self.chosen], 1)  # (T, features, n)
+        c = np.array([one[3] for one in self.chosen])[:, None]
+        found = np.empty((self.length, many, self.count))
+        state = np.full((many, self.count), update.start)
+        with np.errstate(all="ignore"):
+            for t in range(self.length):
+                known = {"s": state, "c": c}
+                arrays = [known[v.name] if v.name in known else given[v.name][t] for v in variables]
+                state = np.broadcast_to(np.asarray(function(*arrays), float), (many, self.count))
+                found[t] = state
+        return found.transpose(1, 2, 0)
+
+    @property
+    def costs(self) -> np.ndarray:
+        return np.array([cost_of(self.update, one) for one in self.chosen])
+
+    def feature(self, place: int) -> Feature:
+        q, p, r, c = self.chosen[place]
+        name = f"{self.update.name}'"
+        told = {Var("s", 1): Var(name, 1), _c: _number(c)}
+        for variable, quantity in ((_q, q), (_p, p), (_r, r)):
+            if quantity is not None:
+                told[variable] = quantity.expr
+        step = Step(name, self.update.rule.substitute(told))
+        family = "running" if self.update.running else "register"
+        start = ((name, self.update.start),) if self.update.start else ()
+        return Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
+
+
+def cost_of(
+    update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]
+) -> float:
+    return update.cost + sum(one.cost for one in chosen[:3] if one is not None)
+
+
+def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Updated]:
+    """The features of all updates that run along, or of the others, some at a time: each update's cheapest."""
+    one = Const(1)
+    n, length = source.sequences.x.shape[:2]
+    unit = Quantity(one, 0.5, np.ones((n, length)))
+    place = Quantity(Var("position'"), 2.0, np.ones((n, length)).cumsum(1))
+    for update in UPDATES:
+        if update.running != running:
+            continue
+        reads = update.reads
+        quantities = list(source.quantities)
+        if update.counts:
+            quantities = sorted([*quantities, *source.tests], key=lambda q: q.cost)
+        if update.name == "sum":
+            quantities = [unit, *quantities]
+        del place
+        choices = product(
+            quantities if "q" in reads else [None],
+            source.tests if "p" in reads else [None],
+            source.tests if "r" in reads else [None],
+        )
+        listed = [
+            (q, p, r, float(c))
+            for q, p, r in choices
+            if p is None or (p is not r and p is not q)
+            for c in update.numbers or (0.0,)
+        ]
+        place = None
+        listed.sort(key=lambda chosen: cost_of(update, chosen))
+        listed = listed[:most]
+        for first in range(0, len(listed), TOGETHER):
+            yield Updated(update, listed[first : first + TOGETHER], length, n)
+
+
+def means(source: Source) -> Iterator[Given]:
+    """Averages of everything so far."""
+    some = [*source.quantities[:40], *source.tests[:40]]
+    if not some:
+        return
+    features, values = [], []
+    length = source.sequences.x.shape[1]
+    for quantity in some:
+        total = Step("total'", Var("total'", 1) + quantity.expr)
+        steps = (total, *POSITION.steps, Step("mean'", Var("total'") / Var("position'")))
+        features.append(Feature("running", Var("mean'"), 3.0 + quantity.cost, steps))
+        values.append(quantity.values.cumsum(1) / np.arange(1, length + 1))
+    yield Given(tuple(features), np.stack(values))
+
+
+# -- windows -------------------------------------------------------------------------------------------------
+
+
+def windows(source: Source) -> Iterator[Given]:
+    """Sums, extrema and order statistics of the last few values of a quantity, or how many tests held."""
+    x = source.sequences.x
+    length = x.shape[1]
+    folds: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "add": lambda a: a.sum(0), "max": lambda a: a.max(0), "min": lambda a: a.min(0)
+    }  # fmt: skip
+    for quantity in (*source.quantities[: 2 * x.shape[2]], *source.tests[:24]):
+        backs = [
+            np.pad(quantity.values, ((0, 0), (lag, 0)))[:, :length] for lag in range(min(WIDEST, length - 1))
+        ]
+        features, values = [], []
+        for wide in range(2, len(backs) + 1):
+            some = np.stack(backs[:wide])
+            reads = [quantity.expr.shift(lag) for lag in range(wide)]
+            for name, fold in folds.items():
+                if quantity.test and name != "add":
+                    continue
+                expr = reads[0]
+                for read in reads[1:]:
+                    expr = op(name, expr, read)
+                called = {"add": "recent'", "max": "highest'", "min": "lowest'"}[name]
+                features.append(Feature("window", Var(called), 2 + quantity.cost + 0.2 * wide, (Step(called, expr),)))
+                values.append(_begun(fold(some), wide))
+            if quantity.test or len(np.unique(quantity.values[source.valid])) <= 2:
+                continue
+            ordered = np.sort(some, axis=0)
+            for place in range(2, wide):
+                expr = op(order_name(place, wide), *reads)
+                features.append(Feature("window", Var("middle'"), 3 + quantity.cost + 0.2 * wide, (Step("middle'", expr),)))
+                values.append(_begun(ordered[place - 1], wide))
+        if features:
+            yield Given(tuple(features), np.stack(values))
+
+
+def _begun(values: np.ndarray, wide: int) -> np.ndarray:
+    values = values.copy()
+    values[:, : wide - 1] = BEFORE
+    return values
+
+
+# -- lookups -------------------------------------------------------------------------------------------------
+
+
+def lookups(source: Source) -> Iterator[Given]:
+    """The value at the last place where a key was what is asked for; how many keys compare with it."""
+    problem = source.problem
+    discrete = {n: d for n, d in zip(problem.inputs, problem.domains, strict=True) if d.discrete}
+    keys: list[tuple[str, tuple[Step, ...], float]] = [(name, (), 0.0) for name in discrete]
+    made = [q for q in (*source.quantities, *source.tests) if not isinstance(q.expr, Var)]
+    made = [q for q in made if q.cost <= 3 and all(v.name in discrete for v in q.expr.variables())]
+    keys += [("key'", (Step("key'", q.expr),), q.cost) for q in made[:40]]
+    features = []
+    for key, steps, more in keys:
+        queries = [key] if steps else list(discrete)
+        for query in queries:
+            if not steps and discrete[key].categories != discrete[query].categories:
+                continue
+            cost = 3.0 + more + (query != key)
+            for value, gap in product((*problem.inputs, *problem.outputs, "position'"), (1, 0)):
+                if value == key or (gap == 0 and (value in problem.outputs or query == key)):
+                    continue
+                extra = POSITION.steps if value == "position'" else ()
+                definition = Retrieval(key, value, Var(query), gap)
+                features.append(
+                    Feature("lookup", Var("seen'"), cost, (*extra, *steps, Step("seen'", definition)))
+                )
+            numeric = not steps and not discrete[key].categories
+            for relation in ("eq", "lt", "gt") if numeric else ("eq",):
+                definition = Count(key, Var(query), relation)
+                features.append(Feature("lookup", Var("count'"), cost, (*steps, Step("count'", definition))))
+    reals = [name for name in problem.inputs if name not in discrete]
+    for key, query in product(reals, reals):
+        for relation in ("lt", "le", "gt", "ge") if key != query else ("lt", "gt"):
+            cost = 3.0 + (query != key)
+            features.append(Feature("lookup", Var("count'"), cost, (Step("count'", Count(key, Var(query), relation)),)))
+    for test in source.tests[:30]:
+        for value in (*problem.inputs, *problem.outputs, "position'"):
+            extra = POSITION.steps if value == "position'" else ()
+            steps = (*extra, Step("key'", test.expr), Step("seen'", Retrieval("key'", value, Const(1), 1)))
+            features.append(Feature("lookup", Var("seen'"), 3.0 + test.cost, steps))
+    features.sort(key=lambda f: f.cost)
+    yield from Given.traced(features, source)

@@ -1,0 +1,322 @@
+"""Views that the rows themselves show to be enough, family by family, the cheapest first.
+
+A few contexts (nothing, the present inputs, the last outputs, what left the fewest contradictions so far) are
+each asked which one feature more resolves theirs. What leaves none is checked on many rows, and loses what it
+does not need. What leaves few is a context of the next round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.effort import time_is_up
+from weights2code.views import families
+from weights2code.views.evidence import EXPECTED, REAL, Context, Evidence
+from weights2code.views.families import Batch, Given, Source
+from weights2code.views.features import BEFORE, Feature
+from weights2code.views.states import states
+
+#: Positions that features are screened on, and those that a view is checked on.
+SCREENED, CHECKED = 6000, 60_000
+#: How far back inputs and outputs are looked at.
+REACH, BACK = 12, 4
+#: Contexts of a round, views of a stage that are checked, features that are kept for the next family.
+CONTEXTS, MOST_CHECKED, KEPT = 8, 24, 120
+#: Features of later families that a view has, beyond the first.
+TOGETHER = 4
+#: Different values of a column from which on near rows are asked too; columns of a window; features of a batch
+#: that near rows are asked about; what a view may leave of what any two rows differ in.
+MANY, MOST_READ, MOST_NEAR, CONTENT = 48, 14, 48, 0.5
+#: Views that are remembered for the contradictions that they leave.
+PARTIAL = 40
+#: Visible values that a view grows to.
+WIDEST = 7
+
+#: The least that a feature of a family costs.
+LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 4.5, "machine": 6.0}
+
+Features = tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Features and the share of contradictions that they leave (0: none were found)."""
+
+    features: Features
+    left: float
+
+    @property
+    def cost(self) -> float:
+        return sum(feature.cost for feature in self.features)
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """One output of a problem, and what is known of features on its rows."""
+
+    problem: Problem
+    row: int
+    source: Source
+    many: Sequences
+    few: Evidence = field(init=False)
+    full: Evidence = field(init=False)
+    #: Views that leave a few contradictions, which may be mistakes in the data.
+    partial: list[Scored] = field(default_factory=list)
+    _few: dict[Feature, np.ndarray] = field(default_factory=dict)
+    _many: dict[Feature, np.ndarray] = field(default_factory=dict)
+
+    @staticmethod
+    def of(problem: Problem) -> list[Rows]:
+        """Of each output; what is not cut shows everything so far."""
+        few, many = (some_of(problem.training, most) for most in (SCREENED, CHECKED))
+        source = Source(problem, few)
+        return [Rows(problem, row, source, many) for row in range(len(problem.outputs))]
+
+    def learn(self, more: Sequences) -> None:
+        """Views must not be contradicted by these either."""
+        self.many = together(self.many, more)
+        self._many.clear()
+        self.full = Evidence(self.many.y[..., self.row][self.many.scored])
+
+    def __post_init__(self) -> None:
+        self.few = Evidence(self.source.sequences.y[..., self.row][self.source.sequences.scored])
+        self.full = Evidence(self.many.y[..., self.row][self.many.scored])
+
+    def shown(self, features: Iterable[Feature]) -> list[np.ndarray]:
+        """Values on the rows of the screen."""
+        return [self._column(f, self._few, self.source.sequences) for f in features]
+
+    def checked(self, features: Iterable[Feature]) -> list[np.ndarray]:
+        """Values on many rows."""
+        return [self._column(f, self._many, self.many) for f in features]
+
+    def _column(self, feature: Feature, known: dict[Feature, np.ndarray], sequences: Sequences) -> np.ndarray:
+        if feature not in known:
+            known[feature] = feature.values(sequences, self.source.names)[sequences.scored]
+        return known[feature]
+
+    def enough(self, features: Features) -> bool:
+        """Whether no rows that agree in them contradict each other, where many would by chance."""
+        found, chance = self.full.contradicted(self.checked(features))
+        return found == 0 and chance >= EXPECTED
+
+    def smallest(self, features: Features) -> Features:
+        """Without what is not needed, the dearest first."""
+        for feature in sorted(features, key=lambda f: -f.cost):
+            rest = tuple(f for f in features if f is not feature)
+            if rest and self.enough(rest):
+                features = rest
+        return features
+
+    def real(self, features: Iterable[Feature]) -> bool:
+        """Whether rows hardly ever agree in one of them."""
+        return any(len(np.unique(column)) > REAL * len(column) for column in self.shown(features))
+
+    # -- growing ---------------------------------------------------------------------------------------------
+
+    def grown(self, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Scored]:
+        """Each context with one feature more, those that leave the fewest contradictions, for what they cost."""
+        asked = [(some, self.few.context(self.shown(some))) for some in contexts]
+        found: dict[frozenset[Feature], Scored] = {}
+        scored = self.source.sequences.scored
+        for batch in batches:
+            if time_is_up():
+                break
+            values = batch.values()[:, scored]
+            usable = np.isfinite(values).all(1) & (np.ptp(values, axis=1) > 0)
+            costs = batch.costs
+            for some, context in asked:
+                if not context.found:
+                    continue
+                unresolved, kept = context.left(values)
+                ratio = np.where(kept > 0, unresolved / np.maximum(kept, 1e-9), 1.0)
+                expected = kept * context.found
+                ratio = np.where((unresolved == 0) & (expected < EXPECTED), 1.0, ratio)
+                ratio[~usable] = 1.0
+                rank = np.argsort(ratio + 0.01 * costs, kind="stable")[: KEPT // 4]
+                for place in rank[ratio[rank] < 0.97]:
+                    features = (*some, batch.feature(int(place)))
+                    if len(set(features)) == len(features):
+                        found.setdefault(frozenset(features), Scored(features, float(ratio[place])))
+        ranked = sorted(found.values(), key=lambda s: (s.left > 0, s.left + 0.01 * s.cost))
+        some = [*self.partial, *(s for s in ranked if s.left > 0)]
+        self.partial = sorted(some, key=lambda s: s.left + 0.01 * s.cost)[:PARTIAL]
+        return ranked
+
+    def confirmed(self, found: Iterable[Scored]) -> list[Features]:
+        """Those that are enough on many rows, without what they do not need, the cheapest first."""
+        views: dict[frozenset[Feature], Features] = {}
+        for one in sorted((s for s in found if s.left == 0), key=lambda s: s.cost)[:MOST_CHECKED]:
+            if self.enough(one.features):
+                small = self.smallest(one.features)
+                views.setdefault(frozenset(small), small)
+        return sorted(views.values(), key=lambda view: sum(f.cost for f in view))
+
+
+def some_of(sequences: Sequences, most: int) -> Sequences:
+    """As many sequences as hold so many positions, or the beginning of one."""
+    length = sequences.x.shape[1]
+    if length > most:
+        sequences = Sequences(
+            sequences.x[:, :most],
+            sequences.y[:, :most],
+            np.minimum(sequences.lengths, most),
+            None if sequences.context is None else np.minimum(sequences.context, most - 1),
+        )
+    return sequences.take(slice(0, max(1, most // sequences.x.shape[1])))
+
+
+def together(one: Sequences, two: Sequences) -> Sequences:
+    """All sequences of both."""
+    length = max(one.x.shape[1], two.x.shape[1])
+
+    def padded(values: np.ndarray) -> np.ndarray:
+        return np.pad(values, ((0, 0), (0, length - values.shape[1]), (0, 0)))
+
+    return Sequences(
+        np.concatenate([padded(one.x), padded(two.x)]),
+        np.concatenate([padded(one.y), padded(two.y)]),
+        np.concatenate([one.lengths, two.lengths]),
+        np.concatenate([one.given, two.given]),
+    )
+
+
+def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
+    """Family by family what is enough for an output, and the least that what comes next costs."""
+    outputs = rows.problem.outputs
+    reach = min(REACH, rows.source.sequences.x.shape[1] // 2)
+    fresh = families.visible(rows.problem, reach, min(BACK, max(reach, 1)))
+    fresh += families.seasonal(rows.problem)
+    present = tuple(f for f in fresh if f.read.lag == 0)
+    yield "linear", 0.0, linear_views(rows, fresh)
+    real = rows.few.real or rows.real(present)
+    if not real:
+        yield "visible", 0.0, visible_views(rows, fresh, reach)
+    if real or any(len(np.unique(column)) > MANY for column in rows.shown(present)):
+        yield "near", LEAST["running"], near_views(rows, fresh, reach)
+    last = tuple(f for f in fresh if f.read.lag == (f.read.name in outputs))
+    contexts = list(dict.fromkeys([(), present, last, *((f,) for f in present[:4])]))
+    kept: list[Scored] = []
+    near = [f for f in fresh if f.read.lag <= 1]
+    coming = list(later_families(rows.source))
+    for place, (name, batches) in enumerate(coming):
+        following = LEAST[coming[place + 1][0]] if place + 1 < len(coming) else inf
+        if real:
+            yield name, following, near_grown(rows, contexts[:3], batches)
+            continue
+        found = rows.grown(contexts, batches)
+        yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
+        partial = [s for s in found if s.left > 0][:KEPT]
+        kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
+        pool = list(dict.fromkeys([*(s.features[-1] for s in kept), *near]))
+        level, joined = kept, []
+        for _ in range(TOGETHER):
+            level = rows.grown([s.features for s in level[:CONTEXTS]], Given.traced(pool, rows.source))
+            joined += [s for s in level if s.left == 0]
+            level = [s for s in level if s.left > 0]
+            if joined or not level:
+                break
+        yield f"{name} together", following, rows.confirmed(joined)
+        contexts = contexts[:6] + [s.features for s in sorted([*kept, *level], key=lambda s: s.left)[:2]]
+
+
+def later_families(source: Source) -> Iterator[tuple[str, Iterable[Batch]]]:
+    """What is not simply visible, in the order in which it is looked for."""
+    if not source.sequences.given.any():
+        yield "running", families.updated(source, running=True)
+        yield "mean", families.means(source)
+        yield "lookup", families.lookups(source)
+    yield "window", families.windows(source)
+    if not source.sequences.given.any():
+        yield "register", families.updated(source, running=False)
+        yield "machine", Given.traced([*states(source.problem)], source)
+
+
+def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
+    """Columns near the present that are enough: all up to some steps back, or a few from anywhere."""
+    found: list[Scored] = []
+    outputs = rows.problem.outputs
+    for back in range(reach + 1):
+        for past in (True, False):
+            near = tuple(f for f in fresh if f.read.lag <= back + (past and back == 0) * (f.read.name in outputs))
+            near = near if past else tuple(f for f in near if f.read.name not in outputs)
+            if near and rows.enough(near):
+                found.append(Scored(near, 0.0))
+        if found:
+            break
+    level: list[Scored] = [Scored((), 1.0)]
+    batch = list(Given.traced(fresh, rows.source))
+    for depth in range(WIDEST):
+        level = rows.grown([s.features for s in level[:CONTEXTS * (2 if depth else 1)]], batch)
+        found += [s for s in level if s.left == 0]
+        level = [s for s in level if s.left > 0]
+        if not level or (depth > 1 and any(s.left == 0 for s in found)):
+            break
+    return rows.confirmed(found)
+
+
+def linear_views(rows: Rows, fresh: list[Feature]) -> list[Features]:
+    """What a sum of multiples of columns reads that is the output, if one is."""
+    if rows.problem.output_domains[rows.row].categories:
+        return []
+    texts = {n for n, d in zip(rows.problem.inputs, rows.problem.domains, strict=True) if d.categories}
+    fresh = [f for f in fresh if f.read.name not in texts and f.read.name not in rows.problem.output_categories]
+    target = rows.few.target
+    for back in range(max(f.read.lag for f in fresh) + 1 if fresh else 0):
+        some = [f for f in fresh if f.read.lag <= max(back, f.read.name in rows.problem.outputs)]
+        columns = np.column_stack(rows.shown(some))
+        inside = (columns != BEFORE).all(1)
+        if inside.sum() < 4 * len(some):
+            break
+        table = np.column_stack([columns[inside], np.ones(inside.sum())])
+        spread = np.maximum(np.abs(table).max(0), 1e-300)
+        weights = np.linalg.lstsq(table / spread, target[inside], rcond=1e-12)[0] / spread
+        if np.abs(table @ weights - target[inside]).max() <= 1e-8 * max(1.0, np.abs(target).max()):
+            kept = np.abs(weights[:-1]) * np.ptp(columns[inside], axis=0) > 1e-7 * max(np.ptp(target), 1e-300)
+            view = tuple(f for f, keep in zip(some, kept, strict=True) if keep)
+            return [view] if view else []
+    return []
+
+
+def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Features]:
+    """Inputs up to some steps back with outputs up to some, the narrowest first."""
+    found = []
+    for back in range(widest + 1):
+        for past in range(min(back, 2) + (back == 0) + 1):
+            near = tuple(
+                f for f in fresh if f.read.lag <= (past if f.read.name in rows.problem.outputs else back)
+            )
+            if near and len(near) <= MOST_READ:
+                found.append(near)
+    return list(dict.fromkeys(found))
+
+
+def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
+    """Where rows hardly agree: the windows that the nearest rows are most content with."""
+    scored = [Scored(near, rows.few.near(rows.shown(near))) for near in windows_of(rows, fresh, min(reach, 6))]
+    return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
+
+
+def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Features]:
+    """The same with one feature more."""
+    found = []
+    scored = rows.source.sequences.scored
+    for batch in batches:
+        values = batch.values()[:, scored]
+        for place in np.argsort(batch.costs, kind="stable")[:MOST_NEAR]:
+            column = values[place]
+            if not np.isfinite(column).all() or np.ptp(column) == 0:
+                continue
+            feature = batch.feature(int(place))
+            found += [
+                Scored((*some, feature), rows.few.near([*rows.shown(some), column])) for some in contexts
+            ]
+        if time_is_up():
+            break
+    best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
+    return [s.features for s in best[:3] if s.left < CONTENT]
