@@ -189,7 +189,7 @@ class Climb:
         if not self.problem.integer_outputs or not always_right(machine, self.problem.training):
             return None
         assert found.matched is not None
-        exactly = judged(machine, Origin.LEAVES, found.matched, self.problem, self.log.seed)
+        exactly = judged(machine, Origin.LEAVES, self.problem, self.log.seed, found.matched)
         exactly = replace(exactly, member=found.member)
         return Kept(exactly, 0.0, exact=True) if exactly.certificate.verified else None
 

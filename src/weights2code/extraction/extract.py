@@ -171,7 +171,7 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
             if rule.cut < log.lowest_cut:
                 continue
             origin = Origin.CUTS if rule.nodes else Origin.LEAVES
-            found = judged(recurrence, origin, member.matched, problem, log.seed)
+            found = judged(recurrence, origin, problem, log.seed, member.matched)
             found = right_borders(found, problem, log)
             certificate = replace(found.certificate, rule=rule)
             if unexplained:
@@ -187,7 +187,7 @@ def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
     """The same program with its thresholds on the other side, if that is all that was wrong with it. What the
     user did not ask about may differ."""
     reference, matched = problem.asked.reference, found.matched
-    if reference is None or matched is None or all(domain.discrete for domain in problem.domains):
+    if reference is None or all(domain.discrete for domain in problem.domains):
         return found
     program, refuting, origin = found.program.recurrence, [], Origin(found.program.origin)
     asked = [program.outputs.index(name) for name in problem.asked.outputs]
@@ -205,7 +205,7 @@ def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
         candidate = next(right, None)
         if candidate is None:
             return found
-        judgement = judged(candidate, origin, matched, problem, log.seed)
+        judgement = judged(candidate, origin, problem, log.seed, matched)
     return judgement if judgement.certificate.verified else found
 
 
@@ -214,7 +214,7 @@ def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Ext
     member.matched.require()
     explained = member.matched.explain(problem, REGRESSION_EFFORT)
     recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
-    found = judged(recurrence, Origin.NODES, member.matched, problem, log.seed)
+    found = judged(recurrence, Origin.NODES, problem, log.seed, member.matched)
     yield replace(found, explained=explained)
 
 
@@ -277,7 +277,7 @@ def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     member.matched.require()
     assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
     for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT):
-        yield judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
+        yield judged(recurrence, Origin.LEAVES, problem, log.seed, member.matched)
 
 
 def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
@@ -285,7 +285,7 @@ def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Ex
     member.matched.require()
     assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
     for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT):
-        yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
+        yield judged(recurrence, Origin.MAJORITIES, problem, log.seed, member.matched)
 
 
 PROGRAMS: dict[Regime, Route] = {

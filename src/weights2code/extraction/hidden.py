@@ -154,7 +154,7 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
         return None
     best = member(trained, 0, hidden.problem)
     origin = Origin.TABLE if hidden.memory.table else Origin.STATES
-    found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
+    found = judged(rules, origin, hidden.problem, hidden.log.seed, best.matched)
     found = replace(right_borders(found, hidden.problem, hidden.log), member=best.index)
     if not best.fits:
         found = replace(found, certificate=with_caveat(found.certificate))

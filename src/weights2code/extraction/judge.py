@@ -38,9 +38,9 @@ DEEPEST = 150
 
 
 def judged(
-    recurrence: Recurrence, origin: Origin, matched: MatchedGraph, problem: Problem, seed: int
+    recurrence: Recurrence, origin: Origin, problem: Problem, seed: int, matched: MatchedGraph | None = None
 ) -> Extraction:
-    """The program of a recurrence, certified."""
+    """The program of a recurrence, certified; `matched` is the network that it was read from, if it was."""
     recurrence = recurrence.live() if problem.categories else recurrence
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
     if any(formula.depth() > DEEPEST for formula in formulas):
@@ -54,7 +54,8 @@ def judged(
         recurrence = without_order(recurrence, problem)
         recurrence = without_repeats(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
-    certificate = certificate_of(recurrence, matched.graph, problem, seed)
+    graph = matched.graph if matched else None
+    certificate = certificate_of(recurrence, graph, problem, seed)
     program = Program(
         problem.name,
         recurrence,
@@ -66,7 +67,7 @@ def judged(
         output_truths=problem.asked.output_truths,
     )
     program = program.with_verdict(certificate.words())
-    return Extraction(matched.graph, None, program, certificate, matched)
+    return Extraction(graph, None, program, certificate, matched)
 
 
 def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
@@ -81,7 +82,7 @@ def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
 
 def certificate_of(
     recurrence: Recurrence,
-    graph: DiscreteGraph,
+    graph: DiscreteGraph | None,
     problem: Problem,
     seed: int,
     stored: Proposal | None = None,
@@ -106,7 +107,7 @@ def certificate_of(
 
 
 def _certificate(
-    recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+    recurrence: Recurrence, graph: DiscreteGraph | None, problem: Problem, seed: int, stored: Proposal | None
 ) -> Certificate:
     asked = problem.asked
     program = replace(recurrence, outputs=asked.outputs)
@@ -123,7 +124,7 @@ def _certificate(
         time_limit=PROOF_EFFORT,
         stored=stored,
     )
-    return replace(found, model=model_agreement(recurrence, graph, problem, seed))
+    return found if graph is None else replace(found, model=model_agreement(recurrence, graph, problem, seed))
 
 
 def as_asked(extraction: Extraction, problem: Problem) -> Extraction:

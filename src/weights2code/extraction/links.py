@@ -290,7 +290,7 @@ def _linked(
         certificate = certificate if own.certificate.equal else with_caveat(certificate)
     return replace(
         extraction,
-        graph=best.graph,
+        network=best.graph,
         explained=extraction.explained if best.graph is extraction.graph else None,
         program=extraction.program.with_verdict(certificate.words()),
         certificate=certificate,

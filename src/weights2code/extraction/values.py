@@ -35,18 +35,24 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extraction:
-    """What one member gave: its pruned graph, its explanation, and the best program made of it.
+    """A program with its certificate; the network that it was read from, or that was made for it, explained.
 
     `matched` is what the heads were found to do, and `member` its place in its rung; None if the graph was
-    read from a folder.
+    read from a folder. A rule that the rows showed has no `network` until one is made for it.
     """
 
-    graph: DiscreteGraph
+    network: DiscreteGraph | None
     explained: ExplainedGraph | None
     program: Program
     certificate: Certificate
     matched: MatchedGraph | None = None
     member: int | None = None
+
+    @property
+    def graph(self) -> DiscreteGraph:
+        """The network, which there must be."""
+        assert self.network is not None
+        return self.network
 
     def better_than(self, other: Extraction | None) -> bool:
         """Verified before not verified, then the smaller error."""
