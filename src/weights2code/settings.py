@@ -23,11 +23,8 @@ RungName = Literal[
     "linear",
     "prefix",
     "lookup",
-    "memory",
-    "few-values",
     "pairs",
     "window",
-    "memory-of-inputs",
     "wide-window",
 ]
 

@@ -81,6 +81,14 @@ class Log:
         reason = None if certificate.verified else Reason.WRONG
         self._note(member, regime, verdict=certificate.verdict, origin=origin, reason=reason)
 
+    def judged(self, words: str, regime: Regime, extraction: Extraction) -> None:
+        """A rule of the rows became a program, right or wrong."""
+        certificate, origin = extraction.certificate, str(extraction.program.origin)
+        reason = None if certificate.verified else Reason.WRONG
+        self.attempts.append(
+            Attempt(words, regime=regime, verdict=certificate.verdict, origin=origin, reason=reason)
+        )
+
     def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:
         """No program came of it."""
         self._note(member, regime, reason=error.reason, detail=str(error))

@@ -79,7 +79,7 @@ class Rows:
 
     def learn(self, more: Sequences) -> None:
         """Views must not be contradicted by these either."""
-        self.many = together(self.many, more)
+        self.many = self.many.beside(more)
         self._many.clear()
         self.full = Evidence(self.many.y[..., self.row][self.many.scored])
 
@@ -169,21 +169,6 @@ def some_of(sequences: Sequences, most: int) -> Sequences:
             None if sequences.context is None else np.minimum(sequences.context, most - 1),
         )
     return sequences.take(slice(0, max(1, most // sequences.x.shape[1])))
-
-
-def together(one: Sequences, two: Sequences) -> Sequences:
-    """All sequences of both."""
-    length = max(one.x.shape[1], two.x.shape[1])
-
-    def padded(values: np.ndarray) -> np.ndarray:
-        return np.pad(values, ((0, 0), (0, length - values.shape[1]), (0, 0)))
-
-    return Sequences(
-        np.concatenate([padded(one.x), padded(two.x)]),
-        np.concatenate([padded(one.y), padded(two.y)]),
-        np.concatenate([one.lengths, two.lengths]),
-        np.concatenate([one.given, two.given]),
-    )
 
 
 def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
