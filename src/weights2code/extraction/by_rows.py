@@ -80,7 +80,9 @@ class Search:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
             asked = output.agenda.take()
-            if asked is None or (output.asked and output.found and asked.place > output.asked.place + FURTHER):
+            if asked is None or (
+                output.asked and output.found and asked.place > output.asked.place + FURTHER
+            ):
                 if not output.found:
                     return
                 output.further = SHORTER

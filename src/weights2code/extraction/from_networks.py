@@ -66,7 +66,9 @@ def of_rung(trained: Trained, problem: Problem, log: Log) -> Iterator[Extraction
     yield found
 
 
-def last_resort(climbed: Sequence[Trained], problem: Problem, log: Log) -> Iterator[tuple[Extraction, Trained]]:
+def last_resort(
+    climbed: Sequence[Trained], problem: Problem, log: Log
+) -> Iterator[tuple[Extraction, Trained]]:
     """Where nothing was found of a machine: the leaves of each rung however badly it fits, the smallest first;
     and a network that fits and gave no rule, put together from the formulas of its nodes."""
     if problem.reference is None:

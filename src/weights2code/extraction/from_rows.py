@@ -21,10 +21,10 @@ from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
 from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
-from weights2code.settings import Settings
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
 from weights2code.views.features import View
+from weights2code.views.hidden import as_far_back
 
 #: Rules that are refuted before the rows are given up.
 REFUTED = 8
@@ -34,7 +34,7 @@ EFFORT = 4.0
 BETTER = 0.95
 
 
-def from_rows(problem: Problem, settings: Settings, log: Log) -> Iterator[Extraction]:
+def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs of rules that rows show, the best of their kind last."""
     search = Search(problem.uncut or problem, log)
     yield from exact_programs(search, problem, log)
@@ -98,9 +98,7 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Ext
                         yield found
                         return
         except NotExtracted as error:
-            log.attempts.append(
-                Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime)
-            )
+            log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
     if best is not None:
         yield best
 
@@ -119,6 +117,7 @@ def judged_rule(
     recurrence: Recurrence, origin: Origin, problem: Problem, log: Log, words: str
 ) -> Extraction | None:
     """The program of a rule with its certificate, noted; None if it is no program."""
+    problem = as_far_back(problem, recurrence)
     try:
         found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
     except NotExtracted as error:

@@ -126,8 +126,12 @@ class _Networks:
         self.blank = extraction.network or blank(problem)
         nodes = (self.blank.nodes[index] for index in self.blank.live())
         # heads that go over everything so far: no continuous function of a mean is a majority at every length
-        self.over_all = goes_over_all(self.program) if trained is None else any(
-            isinstance(node, RouterNode) and node.kind not in ("location", "pointer") for node in nodes
+        self.over_all = (
+            goes_over_all(self.program)
+            if trained is None
+            else any(
+                isinstance(node, RouterNode) and node.kind not in ("location", "pointer") for node in nodes
+            )
         )
 
     @property
@@ -310,7 +314,7 @@ def blank(problem: Problem) -> DiscreteGraph:
     anywhere = problem.reference is None and problem.original is None
     layout = fit_layout("autoregressive", problem.training, int(anywhere and problem.length >= SHORTEST))
     labels = layout.channel_names(problem.inputs, problem.outputs)
-    nodes = tuple(ChannelNode(f"V{place}", label) for place, label in enumerate(labels))
+    nodes = tuple(ChannelNode(f"V{place}_input", label) for place, label in enumerate(labels))
     head = np.zeros((len(problem.outputs), len(nodes) + 1))
     return DiscreteGraph(nodes, head, layout, problem.inputs, problem.outputs, problem.length)
 

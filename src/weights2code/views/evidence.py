@@ -124,7 +124,11 @@ class Evidence:
         """How far the output of rows differs from that of the nearest row, against any two rows."""
         from scipy.spatial import cKDTree
 
-        rows = np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0)) if columns else np.zeros(0, int)
+        rows = (
+            np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0))
+            if columns
+            else np.zeros(0, int)
+        )
         if len(rows) < 20:
             return 1.0
         table = np.column_stack([_scaled(column[rows]) for column in columns])

@@ -61,7 +61,8 @@ class Source:
         domains = self.problem.domains
         values = {v: x[..., i] for i, v in enumerate(columns)}
         values |= {
-            Var(v.name, 1): np.pad(x[..., i], ((0, 0), (1, 0)))[:, : x.shape[1]] for i, v in enumerate(columns)
+            Var(v.name, 1): np.pad(x[..., i], ((0, 0), (1, 0)))[:, : x.shape[1]]
+            for i, v in enumerate(columns)
         }
         said = [v for v, domain in zip(columns, domains, strict=True) if domain.categories]
         numbers = [v for v in columns if v not in said]
@@ -185,9 +186,15 @@ class Given:
 
 def visible(problem: Problem, reach: int, back: int) -> list[Feature]:
     """Inputs as far back as `reach`, outputs as far as `back`."""
-    found = [Feature("visible", Var(name, lag), 1 + 0.3 * lag) for name in problem.inputs for lag in range(reach + 1)]
+    found = [
+        Feature("visible", Var(name, lag), 1 + 0.3 * lag)
+        for name in problem.inputs
+        for lag in range(reach + 1)
+    ]
     return found + [
-        Feature("visible", Var(name, lag), 0.8 + 0.4 * lag) for name in problem.outputs for lag in range(1, back + 1)
+        Feature("visible", Var(name, lag), 0.8 + 0.4 * lag)
+        for name in problem.outputs
+        for lag in range(1, back + 1)
     ]
 
 
@@ -198,7 +205,9 @@ def seasonal(problem: Problem) -> list[Feature]:
         return []
     names = (*problem.inputs, *problem.outputs)
     lags = range(max(season - AROUND, 1), season + AROUND + 1)
-    return [Feature("season", Var(name, lag), 2.0 + 0.3 * abs(lag - season)) for name in names for lag in lags]
+    return [
+        Feature("season", Var(name, lag), 2.0 + 0.3 * abs(lag - season)) for name in names for lag in lags
+    ]
 
 
 POSITION = Feature("visible", Var("position'"), 2.0, (Step("position'", Var("position'", 1) + 1),))
@@ -306,9 +315,7 @@ class Updated:
         return Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
 
 
-def cost_of(
-    update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]
-) -> float:
+def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]) -> float:
     return update.cost + sum(one.cost for one in chosen[:3] if one is not None)
 
 
@@ -386,14 +393,20 @@ def windows(source: Source) -> Iterator[Given]:
                 for read in reads[1:]:
                     expr = op(name, expr, read)
                 called = {"add": "recent'", "max": "highest'", "min": "lowest'"}[name]
-                features.append(Feature("window", Var(called), 2 + quantity.cost + 0.2 * wide, (Step(called, expr),)))
+                features.append(
+                    Feature("window", Var(called), 2 + quantity.cost + 0.2 * wide, (Step(called, expr),))
+                )
                 values.append(_begun(fold(some), wide))
             if quantity.test or len(np.unique(quantity.values[source.valid])) <= 2:
                 continue
             ordered = np.sort(some, axis=0)
             for place in range(2, wide):
                 expr = op(order_name(place, wide), *reads)
-                features.append(Feature("window", Var("middle'"), 3 + quantity.cost + 0.2 * wide, (Step("middle'", expr),)))
+                features.append(
+                    Feature(
+                        "window", Var("middle'"), 3 + quantity.cost + 0.2 * wide, (Step("middle'", expr),)
+                    )
+                )
                 values.append(_begun(ordered[place - 1], wide))
         if features:
             yield Given(tuple(features), np.stack(values))
@@ -439,7 +452,9 @@ def lookups(source: Source) -> Iterator[Given]:
     for key, query in product(reals, reals):
         for relation in ("lt", "le", "gt", "ge") if key != query else ("lt", "gt"):
             cost = 3.0 + (query != key)
-            features.append(Feature("lookup", Var("count'"), cost, (Step("count'", Count(key, Var(query), relation)),)))
+            features.append(
+                Feature("lookup", Var("count'"), cost, (Step("count'", Count(key, Var(query), relation)),))
+            )
     for test in source.tests[:30]:
         for value in (*problem.inputs, *problem.outputs, "position'"):
             extra = POSITION.steps if value == "position'" else ()

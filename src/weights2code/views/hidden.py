@@ -33,10 +33,11 @@ class States:
         return self.rule.outputs
 
     @staticmethod
-    def of(program: Recurrence) -> States | None:
-        """The steps of a program that remember what no head can; None if there are none."""
+    def of(program: Recurrence, *, heads: bool = True) -> States | None:
+        """The steps of a program that remember, those that no head holds if there are `heads`; None if there
+        are none."""
         program = program.live()
-        found = tuple(name for name in remembering(program) if name not in program.outputs)
+        found = tuple(name for name in remembering(program, heads=heads) if name not in program.outputs)
         if not found:
             return None
         steps = tuple(step for step in program.steps if step.name not in program.outputs)
@@ -67,14 +68,16 @@ class States:
             return np.concatenate([self.rule.run(np.concatenate([x, y], 2)), y], 2)
 
 
-def remembering(program: Recurrence) -> list[str]:
-    """Steps that go on from what they were and are no sum, no extremum and no count of everything so far."""
+def remembering(program: Recurrence, *, heads: bool = True) -> list[str]:
+    """Steps that go on from what they were; if there are `heads`, only those that are no sum, no extremum and
+    no count of everything so far."""
     reads = {step.name: definition_variables(step.definition) for step in program.steps}
     found = []
     for step in program.steps:
         itself = Var(step.name, 1)
         if step.name in _reached(step.name, reads) and not (
-            isinstance(step.definition, Expr)
+            heads
+            and isinstance(step.definition, Expr)
             and _accumulates(step.definition, itself)
             and not any(step.name in _reached(v.name, reads) for v in reads[step.name] if v != itself)
         ):
@@ -98,8 +101,10 @@ def _accumulates(expr: Expr, last: Var) -> bool:
         return False
     args = expr.args if expr.name != "sub" else expr.args[:1]
     within = [arg for arg in args if last in arg.variables()]
-    return len(within) == 1 and (within[0] == last or _accumulates(within[0], last)) and (
-        sum(last in arg.variables() for arg in expr.args) == 1
+    return (
+        len(within) == 1
+        and (within[0] == last or _accumulates(within[0], last))
+        and (sum(last in arg.variables() for arg in expr.args) == 1)
     )
 
 
@@ -137,6 +142,14 @@ class Beside:
         return self.states.beside(x, self.reference.run(x))
 
 
+def as_far_back(problem: Problem, program: Recurrence) -> Problem:
+    """The problem in windows that hold all that a program looks back to."""
+    seasonal = problem.seasonal
+    if seasonal is None or max(program.depths().values(), default=0) < problem.length:
+        return problem
+    return seasonal
+
+
 def problem_in(folder: RunFolder) -> Problem:
     """The problem of a run folder: that of its source, with the states that its network has as outputs."""
     return remembered(problem_of(folder.source, folder.settings), folder)
@@ -162,5 +175,3 @@ def _sees(folder: RunFolder, seasonal: Problem) -> bool:
 
     architecture = Trained.load(folder.file(MODEL), seasonal).model.architecture
     return seasonal.season is not None and architecture.window > seasonal.season
-
-

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
 from weights2code.views import families
-from weights2code.views.evidence import EXPECTED, REAL, Context, Evidence
+from weights2code.views.evidence import EXPECTED, REAL, Evidence
 from weights2code.views.families import Batch, Given, Source
 from weights2code.views.features import BEFORE, Feature
 from weights2code.views.states import states
@@ -228,7 +228,9 @@ def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features
     outputs = rows.problem.outputs
     for back in range(reach + 1):
         for past in (True, False):
-            near = tuple(f for f in fresh if f.read.lag <= back + (past and back == 0) * (f.read.name in outputs))
+            near = tuple(
+                f for f in fresh if f.read.lag <= back + (past and back == 0) * (f.read.name in outputs)
+            )
             near = near if past else tuple(f for f in near if f.read.name not in outputs)
             if near and rows.enough(near):
                 found.append(Scored(near, 0.0))
@@ -237,7 +239,7 @@ def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features
     level: list[Scored] = [Scored((), 1.0)]
     batch = list(Given.traced(fresh, rows.source))
     for depth in range(WIDEST):
-        level = rows.grown([s.features for s in level[:CONTEXTS * (2 if depth else 1)]], batch)
+        level = rows.grown([s.features for s in level[: CONTEXTS * (2 if depth else 1)]], batch)
         found += [s for s in level if s.left == 0]
         level = [s for s in level if s.left > 0]
         if not level or (depth > 1 and any(s.left == 0 for s in found)):
@@ -250,7 +252,9 @@ def linear_views(rows: Rows, fresh: list[Feature]) -> list[Features]:
     if rows.problem.output_domains[rows.row].categories:
         return []
     texts = {n for n, d in zip(rows.problem.inputs, rows.problem.domains, strict=True) if d.categories}
-    fresh = [f for f in fresh if f.read.name not in texts and f.read.name not in rows.problem.output_categories]
+    fresh = [
+        f for f in fresh if f.read.name not in texts and f.read.name not in rows.problem.output_categories
+    ]
     target = rows.few.target
     for back in range(max(f.read.lag for f in fresh) + 1 if fresh else 0):
         some = [f for f in fresh if f.read.lag <= max(back, f.read.name in rows.problem.outputs)]
@@ -283,7 +287,9 @@ def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Featur
 
 def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
     """Where rows hardly agree: the windows that the nearest rows are most content with."""
-    scored = [Scored(near, rows.few.near(rows.shown(near))) for near in windows_of(rows, fresh, min(reach, 6))]
+    scored = [
+        Scored(near, rows.few.near(rows.shown(near))) for near in windows_of(rows, fresh, min(reach, 6))
+    ]
     return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from weights2code.data import Problem
-from weights2code.language import Expr, Step, Var
+from weights2code.language import Step, Var
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.find import _folded, _rules_in_order, _tables_in_order
-from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.memory.machine import Machine
 from weights2code.memory.merging import MOST_STATES
 from weights2code.memory.screen import finite
 from weights2code.memory.short_rules import ShortRule, short_rules
@@ -40,8 +38,10 @@ def states(problem: Problem) -> Iterator[Feature]:
         return
     state, reads = Var("state'", 1), tuple(Var(name) for name in problem.inputs)
     for found in numbered(machine, state, reads)[:RULES]:
-        start = ((("state'", float(found.numbers[0])),) if found.numbers[0] else ())
-        yield Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (Step("state'", found.rule),), start)
+        start = (("state'", float(found.numbers[0])),) if found.numbers[0] else ()
+        yield Feature(
+            "machine", Var("state'"), 2 + 0.5 * cost(found.rule), (Step("state'", found.rule),), start
+        )
 
 
 def numbered(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
