@@ -92,7 +92,9 @@ class Search:
                 continue
             best = float("inf") if missing else best
             recurrence = next(self._together(), None)
-            if recurrence is not None and recurrence_cost(recurrence) < best:
+            if recurrence is None:
+                output.found = []  # from the start on it is another rule
+            elif recurrence_cost(recurrence) < best:
                 best = recurrence_cost(recurrence)
                 yield str(output.asked), recurrence
 

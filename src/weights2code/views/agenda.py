@@ -72,7 +72,7 @@ class Agenda:
                 self._wait(0, name, features)
 
     def _wait(self, level: int, name: str, features: Features) -> None:
-        place = sum(feature.cost for feature in features) + EFFORTS[level][1]
+        place = sum(feature.cost for feature in features) + self.rows.thin(features) + EFFORTS[level][1]
         heapq.heappush(self._heap, (place, next(self._ticket), level, name, features))
 
 

@@ -36,7 +36,8 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
         return (values - low).astype(np.int64), int(high - low) + 1
     inside = values[values != BEFORE]
     scale = max(1.0, float(np.abs(inside).max(initial=0.0)))
-    distinct, code = np.unique(np.round(values / scale, 11), return_inverse=True)
+    with np.errstate(over="ignore"):  # of what lies before the start
+        distinct, code = np.unique(np.round(values / scale, 11), return_inverse=True)
     return code.reshape(-1).astype(np.int64), len(distinct)
 
 
@@ -76,10 +77,13 @@ class Evidence:
     label: np.ndarray = field(init=False)
     labels: int = field(init=False)
     real: bool = field(init=False)
+    #: How many rows contradict the others where nothing is known.
+    most: int = field(init=False)
     _rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
         self.label, self.labels = coded(self.target)
+        self.most = len(self.label) - int(np.bincount(self.label, minlength=1).max())
         self.real = len(np.unique(self.label)) > REAL * len(self.label)
         self._rng = np.random.default_rng(0)
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from weights2code.data import Problem, Sequences
+from weights2code.heads import Relation
 from weights2code.language import Const, Count, Expr, Retrieval, Step, Var, compile_numpy, evaluate, op
 from weights2code.language.operators import order_name
 from weights2code.views.features import BEFORE, Feature
@@ -26,6 +27,11 @@ TOGETHER = 256
 FEW, SMALL = 12, 40
 #: How far back windows go, and what is put in order.
 WIDEST, LAST = 9, 3
+#: Formulas that are keys; how keys compare with what is asked for.
+MOST_KEYS = 40
+ORDERED: tuple[Relation, ...] = ("eq", "lt", "gt", "le", "ge")
+#: What it costs to read a register one step earlier.
+EARLIER = 0.3
 #: Rows around a season ago that are looked at.
 AROUND = 2
 
@@ -249,7 +255,7 @@ UPDATES: tuple[Update, ...] = (
     Update("run", op("where", _p, _s + 1, 0), 3.0),
     Update("sum", op("where", _p, 0, _s + _q), 3.5, counts=True),
     Update("level", op("max", _s + _q, 0), 3.0),
-    Update("level", op("clip", _s + _q, 0, _c), 3.5, _steps(1, 10) + (12, 15, 16, 20), counts=True),
+    Update("level", op("clip", _s + _q, 0, _c), 3.5, (*_steps(1, 10), 12, 15, 16, 20), counts=True),
     Update("level", op("clip", _s + _q, -_c, _c), 3.5, (*_steps(1, 6), 8, 10)),
     Update("level", op("max", _s + _q - _c, 0), 3.5, _steps(1, 5)),
     Update("level", op("max", _s - _c, _q), 3.5, _steps(1, 4)),
@@ -265,6 +271,7 @@ UPDATES: tuple[Update, ...] = (
     Update("level", op("max", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0), 4.0),
     Update("level", op("clip", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0, _c), 4.5, _steps(1, 6)),
     Update("state", op("where", _p, (_s + 1) % _c, op("where", _r, 0, _s)), 4.5, _steps(2, 6)),
+    Update("level", _s + op("clip", _q - _s, -_c, _c), 3.5, _steps(1, 5)),
     Update("fading", _s / 2 + _q, 3.0),
     Update("held", op("where", op("abs", _q - _s) > _c, _q, _s), 3.5, _steps(1, 5)),
 )
@@ -272,7 +279,7 @@ UPDATES: tuple[Update, ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Updated:
-    """Features of one update: its quantities, tests and numbers."""
+    """Features of one update, by its quantities, tests and numbers: as they are, and one step earlier."""
 
     update: Update
     chosen: list[tuple[Quantity | None, Quantity | None, Quantity | None, float]]
@@ -296,13 +303,20 @@ class Updated:
                 arrays = [known[v.name] if v.name in known else given[v.name][t] for v in variables]
                 state = np.broadcast_to(np.asarray(function(*arrays), float), (many, self.count))
                 found[t] = state
-        return found.transpose(1, 2, 0)
+        now = found.transpose(1, 2, 0)
+        if update.running:
+            return now
+        before = np.full_like(now, update.start)
+        before[..., 1:] = now[..., :-1]
+        return np.concatenate([now, before])
 
     @property
     def costs(self) -> np.ndarray:
-        return np.array([cost_of(self.update, one) for one in self.chosen])
+        found = np.array([cost_of(self.update, one) for one in self.chosen])
+        return found if self.update.running else np.concatenate([found, found + EARLIER])
 
     def feature(self, place: int) -> Feature:
+        lag, place = divmod(place, len(self.chosen))
         q, p, r, c = self.chosen[place]
         name = f"{self.update.name}'"
         told = {Var("s", 1): Var(name, 1), _c: _number(c)}
@@ -312,7 +326,8 @@ class Updated:
         step = Step(name, self.update.rule.substitute(told))
         family = "running" if self.update.running else "register"
         start = ((name, self.update.start),) if self.update.start else ()
-        return Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
+        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
+        return found.at(lag, EARLIER)
 
 
 def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]) -> float:
@@ -321,10 +336,8 @@ def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quan
 
 def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Updated]:
     """The features of all updates that run along, or of the others, some at a time: each update's cheapest."""
-    one = Const(1)
     n, length = source.sequences.x.shape[:2]
-    unit = Quantity(one, 0.5, np.ones((n, length)))
-    place = Quantity(Var("position'"), 2.0, np.ones((n, length)).cumsum(1))
+    unit = Quantity(Const(1), 0.5, np.ones((n, length)))
     for update in UPDATES:
         if update.running != running:
             continue
@@ -334,7 +347,6 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
             quantities = sorted([*quantities, *source.tests], key=lambda q: q.cost)
         if update.name == "sum":
             quantities = [unit, *quantities]
-        del place
         choices = product(
             quantities if "q" in reads else [None],
             source.tests if "p" in reads else [None],
@@ -346,7 +358,6 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
             if p is None or (p is not r and p is not q)
             for c in update.numbers or (0.0,)
         ]
-        place = None
         listed.sort(key=lambda chosen: cost_of(update, chosen))
         listed = listed[:most]
         for first in range(0, len(listed), TOGETHER):
@@ -421,44 +432,59 @@ def _begun(values: np.ndarray, wide: int) -> np.ndarray:
 # -- lookups -------------------------------------------------------------------------------------------------
 
 
-def lookups(source: Source) -> Iterator[Given]:
-    """The value at the last place where a key was what is asked for; how many keys compare with it."""
-    problem = source.problem
-    discrete = {n: d for n, d in zip(problem.inputs, problem.domains, strict=True) if d.discrete}
-    keys: list[tuple[str, tuple[Step, ...], float]] = [(name, (), 0.0) for name in discrete]
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is looked up by: a column, or a step that makes something of columns; what may be asked for."""
+
+    name: str
+    queries: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+    cost: float = 0.0
+
+
+def keys_of(source: Source) -> Iterator[Key]:
+    """Columns, columns a step ago, and what short formulas make of columns, which is asked for itself."""
+    inputs = zip(source.problem.inputs, source.problem.domains, strict=True)
+    discrete = {name: domain.categories for name, domain in inputs if domain.discrete}
+    for name, texts in discrete.items():
+        alike = tuple(other for other, own in discrete.items() if own == texts)
+        yield Key(name, alike)
+        yield Key("key'", ("key'", *alike), (Step("key'", Var(name, 1)),), 1.0)
     made = [q for q in (*source.quantities, *source.tests) if not isinstance(q.expr, Var)]
     made = [q for q in made if q.cost <= 3 and all(v.name in discrete for v in q.expr.variables())]
-    keys += [("key'", (Step("key'", q.expr),), q.cost) for q in made[:40]]
-    features = []
-    for key, steps, more in keys:
-        queries = [key] if steps else list(discrete)
-        for query in queries:
-            if not steps and discrete[key].categories != discrete[query].categories:
-                continue
-            cost = 3.0 + more + (query != key)
-            for value, gap in product((*problem.inputs, *problem.outputs, "position'"), (1, 0)):
-                if value == key or (gap == 0 and (value in problem.outputs or query == key)):
-                    continue
-                extra = POSITION.steps if value == "position'" else ()
-                definition = Retrieval(key, value, Var(query), gap)
-                features.append(
-                    Feature("lookup", Var("seen'"), cost, (*extra, *steps, Step("seen'", definition)))
-                )
-            numeric = not steps and not discrete[key].categories
-            for relation in ("eq", "lt", "gt") if numeric else ("eq",):
-                definition = Count(key, Var(query), relation)
-                features.append(Feature("lookup", Var("count'"), cost, (*steps, Step("count'", definition))))
-    reals = [name for name in problem.inputs if name not in discrete]
+    for quantity in made[:MOST_KEYS]:
+        yield Key("key'", ("key'",), (Step("key'", quantity.expr),), quantity.cost)
+
+
+def lookups(source: Source) -> Iterator[Given]:
+    """The value at the last place where a key was what is asked for, or some test held; how many keys compare
+    with it."""
+    problem = source.problem
+    columns = (*problem.inputs, *problem.outputs, "position'")
+    features: list[Feature] = []
+
+    def add(name: str, cost: float, *steps: Step) -> None:
+        features.append(Feature("lookup", Var(name), 3.0 + cost, steps))
+
+    def told(value: str) -> tuple[Step, ...]:
+        return POSITION.steps if value == "position'" else ()
+
+    for key in keys_of(source):
+        for query in key.queries:
+            cost = key.cost + (query != key.name)
+            for value, gap in product(columns, (1, 0)):
+                if value != key.name and (gap or (value not in problem.outputs and query != key.name)):
+                    found = Retrieval(key.name, value, Var(query), gap)
+                    add("seen'", cost, *told(value), *key.steps, Step("seen'", found))
+            ordered = not key.steps and query not in problem.categories
+            for relation in ORDERED[:3] if ordered else ORDERED[:1]:
+                add("count'", cost, *key.steps, Step("count'", Count(key.name, Var(query), relation)))
+    reals = [n for n, d in zip(problem.inputs, problem.domains, strict=True) if not d.discrete]
     for key, query in product(reals, reals):
-        for relation in ("lt", "le", "gt", "ge") if key != query else ("lt", "gt"):
-            cost = 3.0 + (query != key)
-            features.append(
-                Feature("lookup", Var("count'"), cost, (Step("count'", Count(key, Var(query), relation)),))
-            )
-    for test in source.tests[:30]:
-        for value in (*problem.inputs, *problem.outputs, "position'"):
-            extra = POSITION.steps if value == "position'" else ()
-            steps = (*extra, Step("key'", test.expr), Step("seen'", Retrieval("key'", value, Const(1), 1)))
-            features.append(Feature("lookup", Var("seen'"), 3.0 + test.cost, steps))
+        for relation in ORDERED[1:3] if key == query else ORDERED[1:]:
+            add("count'", float(query != key), Step("count'", Count(key, Var(query), relation)))
+    for test, value in product(source.tests[:MOST_KEYS], columns[len(problem.inputs) :]):
+        found = Retrieval("key'", value, Const(1), 1)
+        add("seen'", test.cost, *told(value), Step("key'", test.expr), Step("seen'", found))
     features.sort(key=lambda f: f.cost)
     yield from Given.traced(features, source)

@@ -44,7 +44,16 @@ class Feature:
         lag = min(self.read.lag, found.shape[1])
         if not lag:
             return found
-        return np.pad(found, ((0, 0), (lag, 0)), constant_values=BEFORE)[:, : found.shape[1]]
+        return np.pad(found, ((0, 0), (lag, 0)), constant_values=self._begun())[:, : found.shape[1]]
+
+    def _begun(self) -> float:
+        """What is read before the start: of what goes on from itself, where it starts."""
+        name = self.read.name
+        own = (step.definition for step in self.steps if step.name == name)
+        if not any(v.name == name for definition in own for v in definition_variables(definition)):
+            return BEFORE
+        start = dict(self.start).get(name, 0.0)
+        return float(start) if isinstance(start, int | float) else BEFORE
 
     def __str__(self) -> str:
         steps = "; ".join(f"{step.name}[t] = {step.definition}" for step in self.steps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, log2
 
 import numpy as np
 
@@ -29,11 +29,15 @@ REACH, BACK = 12, 4
 CONTEXTS, MOST_CHECKED, KEPT = 8, 24, 120
 #: Features of later families that a view has, beyond the first.
 TOGETHER = 4
-#: Different values of a column from which on near rows are asked too; columns of a window; features of a batch
-#: that near rows are asked about; what a view may leave of what any two rows differ in.
-MANY, MOST_READ, MOST_NEAR, CONTENT = 48, 14, 48, 0.5
+#: Different values of a column from which on near rows are asked too; columns of a window; what a view may
+#: leave of what any two rows differ in; features of a batch, and views of a family, that near rows are asked
+#: about.
+MANY, MOST_READ, CONTENT = 48, 14, 0.5
+MOST_NEAR, MOST_GROWN = 24, 600
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
+#: Rows that chance makes contradict each other in a view that is well known, of all that can.
+ENOUGH = 0.25
 #: Visible values that a view grows to.
 WIDEST = 7
 
@@ -67,6 +71,7 @@ class Rows:
     full: Evidence = field(init=False)
     #: Views that leave a few contradictions, which may be mistakes in the data.
     partial: list[Scored] = field(default_factory=list)
+    _chance: dict[frozenset[Feature], float] = field(default_factory=dict)
     _few: dict[Feature, np.ndarray] = field(default_factory=dict)
     _many: dict[Feature, np.ndarray] = field(default_factory=dict)
 
@@ -103,7 +108,13 @@ class Rows:
     def enough(self, features: Features) -> bool:
         """Whether no rows that agree in them contradict each other, where many would by chance."""
         found, chance = self.full.contradicted(self.checked(features))
+        self._chance[frozenset(features)] = chance
         return found == 0 and chance >= EXPECTED
+
+    def thin(self, features: Features) -> float:
+        """How little is known of a view, in bits: where rows hardly agree in it, few could contradict it."""
+        chance = self._chance.get(frozenset(features))
+        return 0.0 if chance is None else max(0.0, log2(ENOUGH * self.full.most / max(chance, 1.0)))
 
     def smallest(self, features: Features) -> Features:
         """Without what is not needed, the dearest first."""
@@ -155,7 +166,7 @@ class Rows:
             if self.enough(one.features):
                 small = self.smallest(one.features)
                 views.setdefault(frozenset(small), small)
-        return sorted(views.values(), key=lambda view: sum(f.cost for f in view))
+        return sorted(views.values(), key=lambda view: sum(f.cost for f in view) + self.thin(view))
 
 
 def some_of(sequences: Sequences, most: int) -> Sequences:
@@ -219,7 +230,12 @@ def later_families(source: Source) -> Iterator[tuple[str, Iterable[Batch]]]:
     yield "window", families.windows(source)
     if not source.sequences.given.any():
         yield "register", families.updated(source, running=False)
-        yield "machine", Given.traced([*states(source.problem)], source)
+        yield "machine", machines(source)
+
+
+def machines(source: Source) -> Iterator[Batch]:
+    """States of the machine that the rows fold into, which takes its time."""
+    yield from Given.traced(list(states(source.problem)), source)
 
 
 def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
@@ -294,12 +310,12 @@ def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
 
 
 def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Features]:
-    """The same with one feature more."""
-    found = []
+    """The same with one feature more, of the cheapest."""
+    found: list[Scored] = []
     scored = rows.source.sequences.scored
     for batch in batches:
         values = batch.values()[:, scored]
-        for place in np.argsort(batch.costs, kind="stable")[:MOST_NEAR]:
+        for place in np.argsort(batch.costs, kind="stable")[: min(MOST_NEAR, MOST_GROWN - len(found))]:
             column = values[place]
             if not np.isfinite(column).all() or np.ptp(column) == 0:
                 continue
@@ -307,7 +323,7 @@ def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch
             found += [
                 Scored((*some, feature), rows.few.near([*rows.shown(some), column])) for some in contexts
             ]
-        if time_is_up():
+        if time_is_up() or len(found) >= MOST_GROWN:
             break
     best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
     return [s.features for s in best[:3] if s.left < CONTENT]

@@ -14,6 +14,7 @@ from weights2code.memory.merging import MOST_STATES
 from weights2code.memory.screen import finite
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
+from weights2code.views.families import EARLIER
 from weights2code.views.features import Feature
 
 #: Rules of a machine that are features, and states of one whose rule may be a formula in some order.
@@ -39,9 +40,10 @@ def states(problem: Problem) -> Iterator[Feature]:
     state, reads = Var("state'", 1), tuple(Var(name) for name in problem.inputs)
     for found in numbered(machine, state, reads)[:RULES]:
         start = (("state'", float(found.numbers[0])),) if found.numbers[0] else ()
-        yield Feature(
-            "machine", Var("state'"), 2 + 0.5 * cost(found.rule), (Step("state'", found.rule),), start
-        )
+        step = Step("state'", found.rule)
+        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (step,), start)
+        yield made
+        yield made.at(1, EARLIER)
 
 
 def numbered(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
