@@ -24,6 +24,8 @@ from weights2code.views.rows import Features, Rows
 SHORT, FURTHER = 16.0, 4.0
 #: Views that are asked for something shorter, and the effort for each.
 SHORTER, QUICK = 4, 0.5
+#: Sequences to judge by that a rule that is wrong on them learns from.
+JUDGED = 200
 #: Effort for all views, in seconds of a usual machine.
 EFFORT = 60.0
 
@@ -57,17 +59,22 @@ class Search:
     log: Log
     effort: float = EFFORT
     outputs: list[Output] = field(init=False)
+    #: Whether rows to judge by were learned from too.
+    judged: bool = False
 
     def __post_init__(self) -> None:
         pairs = zip(self.problem.outputs, Rows.of(self.problem), strict=True)
         self.outputs = [Output(row, name, Agenda(rows)) for row, (name, rows) in enumerate(pairs)]
 
     def refuted(self, more: Sequences) -> None:
-        """The last rule was wrong, on these sequences if there are any."""
+        """The last rule was wrong, on these sequences if there are any: then its views are asked again."""
         if len(more):
             self.problem = replace(self.problem, training=self.problem.training.beside(more))
         for output in self.outputs:
-            output.agenda.rows.learn(more)
+            if len(more):
+                output.agenda.rows.learn(more)
+                if output.found and output.asked:
+                    output.agenda.again(output.asked)
             output.found = []
 
     def rules(self) -> Iterator[tuple[str, Recurrence]]:
@@ -92,8 +99,10 @@ class Search:
                 continue
             best = float("inf") if missing else best
             recurrence = next(self._together(), None)
-            if recurrence is None:
-                output.found = []  # from the start on it is another rule
+            if recurrence is None:  # it is another rule on rows that it was not made of, or at the start
+                known = not self.judged
+                self.refuted(self.problem.validation.take(slice(0, JUDGED if known else 0)))
+                self.judged = True
             elif recurrence_cost(recurrence) < best:
                 best = recurrence_cost(recurrence)
                 yield str(output.asked), recurrence

@@ -17,7 +17,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.heads import Relation
-from weights2code.language import Const, Count, Expr, Retrieval, Step, Var, compile_numpy, evaluate, op
+from weights2code.language import Const, Count, Expr, Retrieval, Start, Step, Var, compile_numpy, evaluate, op
 from weights2code.language.operators import order_name
 from weights2code.views.features import BEFORE, Feature
 
@@ -27,6 +27,8 @@ TOGETHER = 256
 FEW, SMALL = 12, 40
 #: How far back windows go, and what is put in order.
 WIDEST, LAST = 9, 3
+#: Running totals that there are extrema of.
+MOST_TOTALS = 12
 #: Formulas that are keys; how keys compare with what is asked for.
 MOST_KEYS = 40
 ORDERED: tuple[Relation, ...] = ("eq", "lt", "gt", "le", "ge")
@@ -44,7 +46,9 @@ class Quantity:
     cost: float
     values: np.ndarray
     test: bool = False
-    name: str = ""
+    #: What makes it, if it is not visible.
+    steps: tuple[Step, ...] = ()
+    start: tuple[tuple[str, Start], ...] = ()
 
 
 @dataclass(eq=False)
@@ -95,6 +99,8 @@ class Source:
                 high, low = float(distinct[1]), float(distinct[0])
                 add(v.equals(_number(high)), 1.0, test=True)
                 add(v.equals(_number(low)), 1.2, test=True)
+                if (low, high) == (0, 1):
+                    add(2 * v - 1, 2.0)
             elif domain.discrete and len(distinct) <= (SMALL if domain.categories else FEW):
                 for value in distinct.tolist():
                     add(v.equals(_number(value)), 1.5, test=True)
@@ -236,6 +242,9 @@ class Update:
     start: float = 0.0
     counts: bool = False
     running: bool = False
+    #: Whether it is looked for where no output is a real number, and of running totals.
+    whole: bool = True
+    deep: bool = False
 
     @property
     def reads(self) -> set[str]:
@@ -248,8 +257,8 @@ def _steps(low: int, high: int) -> tuple[float, ...]:
 
 UPDATES: tuple[Update, ...] = (
     Update("total", _s + _q, 2.0, counts=True, running=True),
-    Update("most", op("max", _s, _q), 2.0, start=-inf, running=True),
-    Update("least", op("min", _s, _q), 2.0, start=inf, running=True),
+    Update("most", op("max", _s, _q), 2.0, start=-inf, running=True, deep=True),
+    Update("least", op("min", _s, _q), 2.0, start=inf, running=True, deep=True),
     Update("last", op("where", _p, _q, _s), 3.0),
     Update("since", op("where", _p, 0, _s + 1), 3.0),
     Update("run", op("where", _p, _s + 1, 0), 3.0),
@@ -272,7 +281,7 @@ UPDATES: tuple[Update, ...] = (
     Update("level", op("clip", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0, _c), 4.5, _steps(1, 6)),
     Update("state", op("where", _p, (_s + 1) % _c, op("where", _r, 0, _s)), 4.5, _steps(2, 6)),
     Update("level", _s + op("clip", _q - _s, -_c, _c), 3.5, _steps(1, 5)),
-    Update("fading", _s / 2 + _q, 3.0),
+    Update("fading", _s / 2 + _q, 3.0, whole=False),
     Update("held", op("where", op("abs", _q - _s) > _c, _q, _s), 3.5, _steps(1, 5)),
 )
 
@@ -323,10 +332,10 @@ class Updated:
         for variable, quantity in ((_q, q), (_p, p), (_r, r)):
             if quantity is not None:
                 told[variable] = quantity.expr
-        step = Step(name, self.update.rule.substitute(told))
+        steps = (*(q.steps if q else ()), Step(name, self.update.rule.substitute(told)))
         family = "running" if self.update.running else "register"
         start = ((name, self.update.start),) if self.update.start else ()
-        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
+        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), steps, start)
         return found.at(lag, EARLIER)
 
 
@@ -338,11 +347,12 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
     """The features of all updates that run along, or of the others, some at a time: each update's cheapest."""
     n, length = source.sequences.x.shape[:2]
     unit = Quantity(Const(1), 0.5, np.ones((n, length)))
+    whole = all(domain.discrete for domain in source.problem.output_domains)
     for update in UPDATES:
-        if update.running != running:
+        if update.running != running or (whole and not update.whole):
             continue
         reads = update.reads
-        quantities = list(source.quantities)
+        quantities = [*source.quantities, *(totals(source) if update.deep else ())]
         if update.counts:
             quantities = sorted([*quantities, *source.tests], key=lambda q: q.cost)
         if update.name == "sum":
@@ -362,6 +372,24 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
         listed = listed[:most]
         for first in range(0, len(listed), TOGETHER):
             yield Updated(update, listed[first : first + TOGETHER], length, n)
+
+
+def totals(source: Source) -> Iterator[Quantity]:
+    """Running totals of what is cheapest, of which there are extrema."""
+    for quantity in source.quantities[:MOST_TOTALS]:
+        made = Step("total'", Var("total'", 1) + quantity.expr)
+        yield Quantity(Var("total'"), 2.0 + quantity.cost, quantity.values.cumsum(1), steps=(made,))
+
+
+def histograms(source: Source) -> Iterator[tuple[Feature, ...]]:
+    """How often each value of a column has come, all together."""
+    problem = source.problem
+    for place, (name, domain) in enumerate(zip(problem.inputs, problem.domains, strict=True)):
+        values = np.unique(source.sequences.x[..., place][source.valid]) if domain.discrete else np.zeros(0)
+        if 2 < len(values) <= FEW:
+            tests = (Var(name).equals(_number(value)) for value in values.tolist())
+            steps = (Step("total'", Var("total'", 1) + test) for test in tests)
+            yield tuple(Feature("running", Var("total'"), 3.5, (step,)) for step in steps)
 
 
 def means(source: Source) -> Iterator[Given]:

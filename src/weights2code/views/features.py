@@ -7,6 +7,7 @@ gives them names of its own, without the prime that keeps them apart from column
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,8 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Start, Step, Var, definition_variables, renamed
 
+#: What is left out of what features are like; what another of the same kind costs, of what it costs alone.
+NUMBER, AGAIN = re.compile(r"-?\d+(\.\d+)?"), 0.5
 #: Stands for what lies before the start, in values of features: equal to itself, and to nothing else.
 BEFORE = -8.98e307
 
@@ -60,6 +63,17 @@ class Feature:
         return f"{self.read}" + (f" where {steps}" if steps else "")
 
 
+def priced(features: Iterable[Feature]) -> float:
+    """What it costs to say features together: what is like another but for its numbers is soon said."""
+    seen: set[str] = set()
+    total = 0.0
+    for feature in features:
+        kind = NUMBER.sub("", str(feature)) if feature.steps else ""
+        total += feature.cost * (AGAIN if kind in seen else 1.0)
+        seen |= {kind} if kind else set()
+    return total
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What each output is computed from."""
@@ -102,7 +116,7 @@ class View:
 
     @property
     def cost(self) -> float:
-        return sum(feature.cost for feature in {f: None for features in self.reads for f in features})
+        return priced(dict.fromkeys(f for features in self.reads for f in features))
 
     # -- what rules ask of what they read --------------------------------------------------------------------
 

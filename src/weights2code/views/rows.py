@@ -18,7 +18,7 @@ from weights2code.effort import time_is_up
 from weights2code.views import families
 from weights2code.views.evidence import EXPECTED, REAL, Evidence
 from weights2code.views.families import Batch, Given, Source
-from weights2code.views.features import BEFORE, Feature
+from weights2code.views.features import BEFORE, Feature, priced
 from weights2code.views.states import states
 
 #: Positions that features are screened on, and those that a view is checked on.
@@ -36,13 +36,19 @@ MANY, MOST_READ, CONTENT = 48, 14, 0.5
 MOST_NEAR, MOST_GROWN = 24, 600
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
+#: What a view costs more where near rows differ twice as much.
+LEFT = 1.5
 #: Rows that chance makes contradict each other in a view that is well known, of all that can.
 ENOUGH = 0.25
+#: How far back outputs are in a window.
+PAST = 3
+#: How far back values are tried one by one; what one more must leave of what near rows differ in.
+NEARBY, LESS = 4, 0.9
 #: Visible values that a view grows to.
 WIDEST = 7
 
-#: The least that a feature of a family costs.
-LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 4.5, "machine": 6.0}
+#: Where the families are opened: at what their features cost at least, and later where that takes long.
+LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 7.0, "machine": 9.0}
 
 Features = tuple[Feature, ...]
 
@@ -56,7 +62,7 @@ class Scored:
 
     @property
     def cost(self) -> float:
-        return sum(feature.cost for feature in self.features)
+        return priced(self.features)
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +78,8 @@ class Rows:
     #: Views that leave a few contradictions, which may be mistakes in the data.
     partial: list[Scored] = field(default_factory=list)
     _chance: dict[frozenset[Feature], float] = field(default_factory=dict)
+    _left: dict[frozenset[Feature], float] = field(default_factory=dict)
+    _least: float = 1.0
     _few: dict[Feature, np.ndarray] = field(default_factory=dict)
     _many: dict[Feature, np.ndarray] = field(default_factory=dict)
 
@@ -113,8 +121,16 @@ class Rows:
 
     def thin(self, features: Features) -> float:
         """How little is known of a view, in bits: where rows hardly agree in it, few could contradict it."""
-        chance = self._chance.get(frozenset(features))
-        return 0.0 if chance is None else max(0.0, log2(ENOUGH * self.full.most / max(chance, 1.0)))
+        chance, left = (known.get(frozenset(features)) for known in (self._chance, self._left))
+        thin = 0.0 if chance is None else max(0.0, log2(ENOUGH * self.full.most / max(chance, 1.0)))
+        return thin if left is None else thin + LEFT * log2(max(left, 1e-3) / max(self._least, 1e-3))
+
+    def near(self, features: Features, values: Sequence[np.ndarray] | None = None) -> Scored:
+        """What near rows differ in, of features whose values may be known."""
+        left = self.few.near(self.shown(features) if values is None else values)
+        self._left[frozenset(features)] = left
+        self._least = min(self._least, left)
+        return Scored(features, left)
 
     def smallest(self, features: Features) -> Features:
         """Without what is not needed, the dearest first."""
@@ -166,7 +182,7 @@ class Rows:
             if self.enough(one.features):
                 small = self.smallest(one.features)
                 views.setdefault(frozenset(small), small)
-        return sorted(views.values(), key=lambda view: sum(f.cost for f in view) + self.thin(view))
+        return sorted(views.values(), key=lambda view: priced(view) + self.thin(view))
 
 
 def some_of(sequences: Sequences, most: int) -> Sequences:
@@ -206,6 +222,9 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
             yield name, following, near_grown(rows, contexts[:3], batches)
             continue
         found = rows.grown(contexts, batches)
+        found += [
+            Scored(view, 0.0) for view in (families.histograms(rows.source) if name == "running" else ())
+        ]
         yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
@@ -292,7 +311,7 @@ def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Featur
     """Inputs up to some steps back with outputs up to some, the narrowest first."""
     found = []
     for back in range(widest + 1):
-        for past in range(min(back, 2) + (back == 0) + 1):
+        for past in range(min(back + 2, PAST) + 1):
             near = tuple(
                 f for f in fresh if f.read.lag <= (past if f.read.name in rows.problem.outputs else back)
             )
@@ -302,10 +321,18 @@ def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Featur
 
 
 def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
-    """Where rows hardly agree: the windows that the nearest rows are most content with."""
-    scored = [
-        Scored(near, rows.few.near(rows.shown(near))) for near in windows_of(rows, fresh, min(reach, 6))
-    ]
+    """Where rows hardly agree: the windows that the nearest rows are most content with, and what they are one
+    value after the other."""
+    scored = [rows.near(near) for near in windows_of(rows, fresh, min(reach, 6))]
+    chosen: Features = ()
+    for _ in range(WIDEST):
+        more = [(*chosen, f) for f in fresh if f not in chosen and f.read.lag <= NEARBY]
+        level = [rows.near(view) for view in more]
+        best = min(level, key=lambda s: s.left + 0.02 * s.cost, default=None)
+        if best is None or (chosen and best.left > LESS * scored[-1].left):
+            break
+        chosen = best.features
+        scored.append(best)
     return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
 
 
@@ -320,9 +347,7 @@ def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch
             if not np.isfinite(column).all() or np.ptp(column) == 0:
                 continue
             feature = batch.feature(int(place))
-            found += [
-                Scored((*some, feature), rows.few.near([*rows.shown(some), column])) for some in contexts
-            ]
+            found += [rows.near((*some, feature), [*rows.shown(some), column]) for some in contexts]
         if time_is_up() or len(found) >= MOST_GROWN:
             break
     best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
