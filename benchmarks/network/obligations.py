@@ -23,7 +23,7 @@ import z3
 
 from weights2code.errors import InputError
 from weights2code.export.proof import write_proof
-from weights2code.memory.stored import problem_in
+from weights2code.views.hidden import problem_in
 from weights2code.run_folder import open_existing
 
 #: Milliseconds that cvc5 may take for one question.

@@ -22,15 +22,15 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
-from weights2code.memory.hidden import Memory
-from weights2code.memory.stored import memory_in, problem_in
 from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
+from weights2code.report.state_table import StateTable, state_table
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
+from weights2code.views.hidden import problem_in
 
 #: Seconds for formulas that the run did not leave.
 EXPLANATION_EFFORT = 1.5
@@ -71,7 +71,7 @@ class Contents:
     fresh: Sequences | None = None
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
-    memory: Memory | None = None
+    states: StateTable | None = None
 
 
 def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
@@ -131,7 +131,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         values=values,
         valid=valid,
         fresh=_fresh(problem and problem.asked),
-        memory=memory_in(folder, problem.asked) if problem and problem.hidden else None,
+        states=state_table(program.recurrence, problem.asked) if problem else None,
         **common,
     )
 

@@ -61,8 +61,6 @@ FALLBACKS = {
     "table": "its values were listed one by one",
 }
 
-#: States and symbols of a machine that are shown as a table, at most.
-MOST_STATES, MOST_SYMBOLS = 32, 12
 #: Listings with more characters than this are not printed.
 LONG_LISTING = 5000
 #: Formulas of a sub-MLP with more nodes than this are not typeset: nobody could read them.
@@ -106,30 +104,29 @@ def program_section(contents: Contents, _: Figures) -> str:
 
 def state_section(contents: Contents, _: Figures) -> str:
     """The machine behind the outputs: what is shown is its transitions, if they are few."""
-    memory = contents.memory
-    if memory is None or contents.program is None:
+    table, program = contents.states, contents.program
+    if table is None or program is None:
         return ""
-    machine, names = memory.machine, ", ".join(memory.names)
+    names = ", ".join(table.names)
     text = (
-        f"<p>The outputs do not show <code>{escape(names)}</code>: it has {machine.states} states, which the "
-        "network learned as one output more. The program computes it as a step of its own.</p>"
+        f"<p>The outputs do not show <code>{escape(names)}</code>, which the program remembers: "
+        f"{len(table.states)} states were seen.</p>"
     )
-    if machine.states > MOST_STATES or len(machine.symbols) > MOST_SYMBOLS:
+    if not table.small:
         return text
-    program = contents.program
-    symbols = in_words(np.asarray(machine.symbols, float), program.recurrence.inputs, program.categories)
+    symbols = in_words(table.symbols.astype(float), program.recurrence.inputs, program.categories)
     read = [", ".join(map(_shortly, symbol)) for symbol in symbols]
     head = "".join(f'<th scope="col">{escape(symbol)}</th>' for symbol in read)
     rows = ""
-    for state in range(machine.states):
+    for state in range(len(table.states)):
         cells = ""
         for symbol in range(len(read)):
-            after = int(machine.moves[state, symbol])
-            outputs = ", ".join(map(_shortly, program.decode(machine.answers[state, symbol])))
-            seen = _numbers(memory.numbers[after]) if after >= 0 else ""
-            cells += f"<td>{seen}, gives {outputs}</td>" if after >= 0 else "<td>never seen</td>"
+            after = int(table.moves[state, symbol])
+            outputs = ", ".join(map(_shortly, program.decode(table.answers[state, symbol])))
+            known = f"{_numbers(table.states[after])}, gives {outputs}"
+            cells += f"<td>{known if after >= 0 else 'never seen'}</td>"
         start = " (start)" if state == 0 else ""
-        rows += f'<tr><th scope="row">{_numbers(memory.numbers[state])}{start}</th>{cells}</tr>'
+        rows += f'<tr><th scope="row">{_numbers(table.states[state])}{start}</th>{cells}</tr>'
     return (
         f'{text}<p>From each state, the next one and the output by what is read:</p><div class="scroll" '
         'role="region" tabindex="0" aria-label="Transitions"><table><thead><tr><th scope="col">'

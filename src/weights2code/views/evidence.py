@@ -54,18 +54,19 @@ class Context:
         """Of features, values (features, rows): the share of the contradictions that each leaves, and of the
         agreeing pairs that it leaves together."""
         i, j = self.conflicts
+        one, other = self.agreed
         unresolved = np.ones(len(values))
-        first = _same(values, i[:FIRST], j[:FIRST])
-        kept = _same(values, *self.agreed)
+        first, kept = _same(values, i[:FIRST], j[:FIRST]), _same(values, one[:FIRST], other[:FIRST])
         some = np.flatnonzero((first <= TELLING * np.maximum(kept, 1e-9)) & (kept > 0))
-        unresolved[some] = _same(values[some], i, j)
+        unresolved[some], kept[some] = _same(values, i, j, some), _same(values, one, other, some)
         return unresolved, kept
 
 
-def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+    """Of all features or some, the share of pairs of rows that they leave together."""
     if not len(i):
-        return np.zeros(len(values))
-    one, other = values[:, i], values[:, j]
+        return np.zeros(len(values) if some is None else len(some))
+    one, other = (values[:, of] if some is None else values[np.ix_(some, of)] for of in (i, j))
     return (np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)).mean(1)
 
 

@@ -8,7 +8,7 @@ of hundreds are computed at once, one position after the other. A family of one'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import inf
 from typing import Protocol
@@ -23,6 +23,8 @@ from weights2code.views.features import BEFORE, Feature
 
 #: Features whose values are computed at a time.
 TOGETHER = 256
+#: Positions that are looked at first.
+FIRST = 800
 #: Of more different values a column is no code, and of more it is no small number.
 FEW, SMALL = 12, 40
 #: How far back windows go, and what is put in order.
@@ -59,6 +61,8 @@ class Source:
     sequences: Sequences
     quantities: list[Quantity] = field(default_factory=list)
     tests: list[Quantity] = field(default_factory=list)
+    #: How many sequences are looked at first.
+    first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)
     valid: np.ndarray = field(init=False)
 
@@ -66,6 +70,7 @@ class Source:
         x = self.sequences.x
         self.names = (*self.problem.inputs, *self.problem.outputs)
         self.valid = self.sequences.valid
+        self.first = max(1, FIRST // x.shape[1])
         seen: set[tuple[bool, bytes]] = set()
         columns = [Var(name) for name in self.problem.inputs]
         domains = self.problem.domains
@@ -158,8 +163,12 @@ def _number(value: float) -> Const:
 class Batch(Protocol):
     """Features of one kind, whose values are computed together."""
 
-    def values(self) -> np.ndarray:
-        """Their values (features, n, T)."""
+    def values(self, count: int | None = None) -> np.ndarray:
+        """Their values (features, n, T), of so many sequences if not of all."""
+        ...
+
+    def some(self, places: np.ndarray) -> Batch:
+        """These of them, or a few more."""
         ...
 
     def feature(self, place: int) -> Feature: ...
@@ -175,8 +184,11 @@ class Given:
     features: tuple[Feature, ...]
     known: np.ndarray
 
-    def values(self) -> np.ndarray:
-        return self.known
+    def values(self, count: int | None = None) -> np.ndarray:
+        return self.known[:, :count]
+
+    def some(self, places: np.ndarray) -> Given:
+        return Given(tuple(self.features[place] for place in places), self.known[places])
 
     def feature(self, place: int) -> Feature:
         return self.features[place]
@@ -295,22 +307,28 @@ class Updated:
     length: int
     count: int
 
-    def values(self) -> np.ndarray:
+    def some(self, places: np.ndarray) -> Updated:
+        chosen = [self.chosen[place] for place in np.unique(places % max(len(self.chosen), 1))]
+        return replace(self, chosen=chosen)
+
+    def values(self, count: int | None = None) -> np.ndarray:
         update, many = self.update, len(self.chosen)
         variables = update.rule.variables()
         function = compile_numpy(update.rule, variables)
+        n = self.count if count is None else min(count, self.count)
         given: dict[str, np.ndarray] = {}
         for place, name in enumerate(("q", "p", "r")):
             if name in update.reads:
-                given[name] = np.stack([one[place].values.T for one in self.chosen], 1)  # (T, features, n)
+                told = [one[place].values[:count].T for one in self.chosen]
+                given[name] = np.stack(told, 1) if told else np.zeros((self.length, 0, n))
         c = np.array([one[3] for one in self.chosen])[:, None]
-        found = np.empty((self.length, many, self.count))
-        state = np.full((many, self.count), update.start)
+        found = np.empty((self.length, many, n))
+        state = np.full((many, n), update.start)
         with np.errstate(all="ignore"):
             for t in range(self.length):
                 known = {"s": state, "c": c}
                 arrays = [known[v.name] if v.name in known else given[v.name][t] for v in variables]
-                state = np.broadcast_to(np.asarray(function(*arrays), float), (many, self.count))
+                state = np.broadcast_to(np.asarray(function(*arrays), float), (many, n))
                 found[t] = state
         now = found.transpose(1, 2, 0)
         if update.running:
@@ -335,7 +353,8 @@ class Updated:
         steps = (*(q.steps if q else ()), Step(name, self.update.rule.substitute(told)))
         family = "running" if self.update.running else "register"
         start = ((name, self.update.start),) if self.update.start else ()
-        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), steps, start)
+        like = f"{name}{q and type(q.expr)}" if self.update.running else ""
+        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), steps, start, like)
         return found.at(lag, EARLIER)
 
 
@@ -389,7 +408,7 @@ def histograms(source: Source) -> Iterator[tuple[Feature, ...]]:
         if 2 < len(values) <= FEW:
             tests = (Var(name).equals(_number(value)) for value in values.tolist())
             steps = (Step("total'", Var("total'", 1) + test) for test in tests)
-            yield tuple(Feature("running", Var("total'"), 3.5, (step,)) for step in steps)
+            yield tuple(Feature("running", Var("total'"), 3.5, (step,), like=name) for step in steps)
 
 
 def means(source: Source) -> Iterator[Given]:

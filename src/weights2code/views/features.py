@@ -7,7 +7,6 @@ gives them names of its own, without the prime that keeps them apart from column
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +15,8 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Start, Step, Var, definition_variables, renamed
 
-#: What is left out of what features are like; what another of the same kind costs, of what it costs alone.
-NUMBER, AGAIN = re.compile(r"-?\d+(\.\d+)?"), 0.5
+#: What another feature of the same kind costs, of what it costs alone.
+AGAIN = 0.5
 #: Stands for what lies before the start, in values of features: equal to itself, and to nothing else.
 BEFORE = -8.98e307
 
@@ -31,6 +30,8 @@ class Feature:
     cost: float
     steps: tuple[Step, ...] = ()
     start: tuple[tuple[str, Start], ...] = ()
+    #: What it is but for its numbers, where others may be the same.
+    like: str = ""
 
     def at(self, lag: int, more: float) -> Feature:
         """The same some steps earlier."""
@@ -68,9 +69,8 @@ def priced(features: Iterable[Feature]) -> float:
     seen: set[str] = set()
     total = 0.0
     for feature in features:
-        kind = NUMBER.sub("", str(feature)) if feature.steps else ""
-        total += feature.cost * (AGAIN if kind in seen else 1.0)
-        seen |= {kind} if kind else set()
+        total += feature.cost * (AGAIN if feature.like in seen else 1.0)
+        seen |= {feature.like} - {""}
     return total
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
 from weights2code.views import families
-from weights2code.views.evidence import EXPECTED, REAL, Evidence
+from weights2code.views.evidence import EXPECTED, REAL, TELLING, Context, Evidence
 from weights2code.views.families import Batch, Given, Source
 from weights2code.views.features import BEFORE, Feature, priced
 from weights2code.views.states import states
@@ -34,6 +34,8 @@ TOGETHER = 4
 #: about.
 MANY, MOST_READ, CONTENT = 48, 14, 0.5
 MOST_NEAR, MOST_GROWN = 24, 600
+#: Features that are looked at on the first rows before all are asked, and what one may leave there.
+LARGE, PROMISING = 64, 0.9
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
 #: What a view costs more where near rows differ twice as much.
@@ -147,26 +149,23 @@ class Rows:
     # -- growing ---------------------------------------------------------------------------------------------
 
     def grown(self, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Scored]:
-        """Each context with one feature more, those that leave the fewest contradictions, for what they cost."""
-        asked = [(some, self.few.context(self.shown(some))) for some in contexts]
+        """Each context with one feature more, those that leave the fewest contradictions, for their cost."""
+        asked = [(some, *self._contexts(some)) for some in contexts]
+        asked = [(some, first, context) for some, first, context in asked if context.found]
         found: dict[frozenset[Feature], Scored] = {}
-        scored = self.source.sequences.scored
         for batch in batches:
             if time_is_up():
                 break
-            values = batch.values()[:, scored]
+            batch = self._promising(batch, [first for _, first, _ in asked])
+            values = batch.values()[:, self.source.sequences.scored]
             usable = np.isfinite(values).all(1) & (np.ptp(values, axis=1) > 0)
             costs = batch.costs
-            for some, context in asked:
-                if not context.found:
-                    continue
+            for some, _, context in asked:
                 unresolved, kept = context.left(values)
                 ratio = np.where(kept > 0, unresolved / np.maximum(kept, 1e-9), 1.0)
-                expected = kept * context.found
-                ratio = np.where((unresolved == 0) & (expected < EXPECTED), 1.0, ratio)
-                ratio[~usable] = 1.0
+                ratio[~usable | ((unresolved == 0) & (kept * context.found < EXPECTED))] = 1.0
                 rank = np.argsort(ratio + 0.01 * costs, kind="stable")[: KEPT // 4]
-                for place in rank[ratio[rank] < 0.97]:
+                for place in rank[ratio[rank] < TELLING]:
                     features = (*some, batch.feature(int(place)))
                     if len(set(features)) == len(features):
                         found.setdefault(frozenset(features), Scored(features, float(ratio[place])))
@@ -174,6 +173,28 @@ class Rows:
         some = [*self.partial, *(s for s in ranked if s.left > 0)]
         self.partial = sorted(some, key=lambda s: s.left + 0.01 * s.cost)[:PARTIAL]
         return ranked
+
+    def _contexts(self, some: Features) -> tuple[Context, Context]:
+        """Of the first rows, and of all on the screen."""
+        shown = self.shown(some)
+        first = Evidence(self.few.target[: self._first])
+        return first.context([column[: self._first] for column in shown]), self.few.context(shown)
+
+    @property
+    def _first(self) -> int:
+        """How many rows are looked at first."""
+        return int(self.source.sequences.scored[: self.source.first].sum())
+
+    def _promising(self, batch: Batch, contexts: Sequence[Context]) -> Batch:
+        """What is left of a large batch after a look at the first rows."""
+        if len(batch.costs) < LARGE or not all(context.found for context in contexts):
+            return batch
+        values = batch.values(self.source.first)[:, self.source.sequences.scored[: self.source.first]]
+        good = np.zeros(len(values), bool)
+        for context in contexts:
+            unresolved, kept = context.left(values)
+            good |= unresolved <= PROMISING * kept
+        return batch.some(np.flatnonzero(good))
 
     def confirmed(self, found: Iterable[Scored]) -> list[Features]:
         """Those that are enough on many rows, without what they do not need, the cheapest first."""
