@@ -124,7 +124,7 @@ class _Found:
     def proposed(
         self, folder: RunFolder | None, progress: Progress | None
     ) -> Iterator[tuple[Extraction, Trained | None]]:
-        """Programs of rules that the rows show, then of networks, the smallest first, and what each came of."""
+        """Programs of rules that the rows show, then of networks, and the network that each came of."""
         settings = self.settings
         if settings.rows_too():
             for extraction in from_rows(self.problem, self.log):

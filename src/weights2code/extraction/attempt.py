@@ -17,9 +17,9 @@ from weights2code.json_values import mapping, number, text, whole
 class Attempt:
     """One try: which view, or which member of which rung, under which regime, and what came of it.
 
-    `rung` names the view where it was the rows that showed one; that has no `member` and no loss. `verdict` and `origin` are
-    those of the program; without one both are empty. `reason` says why there is none or why it is not
-    enough, `detail` the same in words.
+    `rung` names the view where it was the rows that showed one; that has no `member` and no loss. `verdict`
+    and `origin` are those of the program; without one both are empty. `reason` says why there is none or why
+    it is not enough, `detail` the same in words.
     """
 
     rung: str

@@ -1,4 +1,4 @@
-"""Rules that are exact, of views that the rows show: each output on its own, all of them together at the end."""
+"""Rules that are exact, of views that the rows show: each output on its own, all together at the end."""
 
 from __future__ import annotations
 

@@ -59,18 +59,18 @@ def of_rung(trained: Trained, problem: Problem, log: Log) -> Iterator[Extraction
     if found is None:
         return
     recurrence = found.program.recurrence
-    if problem.integer_outputs and regime is not Regime.MISTAKES:
-        if always_right(recurrence, problem.training):  # it was not rounded after all
-            exactly = judged(recurrence, Origin.LEAVES, problem, log.seed, found.matched)
-            yield replace(exactly, member=found.member)
+    rounded = problem.integer_outputs and regime is not Regime.MISTAKES
+    if rounded and always_right(recurrence, problem.training):  # it was not rounded after all
+        exactly = judged(recurrence, Origin.LEAVES, problem, log.seed, found.matched)
+        yield replace(exactly, member=found.member)
     yield found
 
 
 def last_resort(
     climbed: Sequence[Trained], problem: Problem, log: Log
 ) -> Iterator[tuple[Extraction, Trained]]:
-    """Where nothing was found of a machine: the leaves of each rung however badly it fits, the smallest first;
-    and a network that fits and gave no rule, put together from the formulas of its nodes."""
+    """Where nothing was found of a machine: the leaves of each rung however badly it fits, the smallest
+    first; and a network that fits and gave no rule, put together from the formulas of its nodes."""
     if problem.reference is None:
         return
     for trained in climbed:

@@ -73,7 +73,7 @@ def more_rows(problem: Problem, extraction: Extraction, count: int) -> Sequences
 
 
 def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """The rules that errors of the data allow, of narrow views before wide ones, as long as they get better."""
+    """The rules that errors of the data allow, of narrow views first, as long as they get better."""
     mistakes = problem.regime is Regime.MISTAKES
     rules = majority_recurrences if mistakes else noisy_recurrences
     origin = Origin.MAJORITIES if mistakes else Origin.ROWS

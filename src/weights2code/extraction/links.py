@@ -1,13 +1,13 @@
 """The link between the network and the program: how far both are equal, and which other network is.
 
 The program is found. Where the rows showed it there is no network yet: one is wired for what the rule reads,
-and its weights are solved for on the data. Else the member that it was read from is compared with it as it was
-trained. That is the verdict on the network. If it is not known to be equal, another is made beside it: the member pruned, as the
-program was read from it; another member of the rung may be right as it is; else a copy goes back to training,
-with the sequences on which it is least right, its choices settled; else every operator of the rule becomes
-units of its own, where that can be done; and at last a network that sees what the rule combines is wired and
-trained. The best of them has a verdict of its own, which says how it came about. Where the formula came from
-stays what it was. A network that was not to have sub-MLPs gets none.
+and its weights are solved for on the data. Else the member that it was read from is compared with it as it
+was trained. That is the verdict on the network. If it is not known to be equal, another is made beside it:
+the member pruned, as the program was read from it; another member of the rung may be right as it is; else a
+copy goes back to training, with the sequences on which it is least right, its choices settled; else every
+operator of the rule becomes units of its own, where that can be done; and at last a network that sees what
+the rule combines is wired and trained. The best of them has a verdict of its own, which says how it came
+about. Where the formula came from stays what it was. A network that was not to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ class _Networks:
                 return
 
     def made(self) -> Iterator[_Candidate]:
-        """Where nothing was trained: wired for what the rule reads, its weights solved for on the data; taught
-        more, if that is not the rule; written; of reals that which is nearest."""
+        """Where nothing was trained: wired for what the rule reads, its weights solved for on the data;
+        taught more, if that is not the rule; written; of reals that which is nearest."""
         whole, data = self.problem.integer_outputs, self.problem.training.take(slice(0, LEARNED))
         wired, own = self.wired_anew(), None
         if wired is not None:

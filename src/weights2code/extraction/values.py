@@ -66,13 +66,11 @@ class Extraction:
 class Log:
     """What goes along with all extractions of a run: the seed, and what was tried.
 
-    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them. What
-    that may cost is multiplied by `patience`.
+    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them.
     """
 
     seed: int = 0
     lowest_cut: int = 0
-    patience: float = 1.0
     attempts: list[Attempt] = field(default_factory=list)
 
     def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:

@@ -24,8 +24,8 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.program import Program
 from weights2code.recheck import certified_again
-from weights2code.results import Outcome, read_run
 from weights2code.report.state_table import StateTable, state_table
+from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile

@@ -49,8 +49,8 @@ ORIGINS: dict[str, str] = {
     "formula was then found by symbolic regression on just those values.",
     Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
     "as a short formula, and the output follows from them.",
-    Origin.ROWS: "The rows themselves showed which values the output depends on; the formula was then found by "
-    "symbolic regression on just those values. A network was made for the rule, and is compared with it.",
+    Origin.ROWS: "The rows themselves showed which values the output depends on; the formula was then found "
+    "by symbolic regression on just those values. A network was made for the rule, and compared with it.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }

@@ -16,7 +16,7 @@ MOST_STATES, MOST_SYMBOLS = 32, 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateTable:
-    """The states that sequences come through: `moves[state, symbol]` is the next one, -1 if it was not seen."""
+    """The states that sequences come through: `moves[state, symbol]` is the next one, -1 if none was seen."""
 
     names: tuple[str, ...]
     states: np.ndarray

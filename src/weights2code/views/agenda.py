@@ -1,8 +1,8 @@
 """Which views are tried, and in what order: the shortest descriptions first.
 
-A view waits at what its features cost; what was not solved waits again, further back, with more effort. Before
-a view comes all that may be cheaper: so a family of features is opened when nothing that waits costs less than
-it. Nothing here looks for a formula, and nothing judges one.
+A view waits at what its features cost; what was not solved waits again, further back, with more effort.
+Before a view comes all that may be cheaper: so a family of features is opened when nothing that waits costs
+less than it. Nothing here looks for a formula, and nothing judges one.
 """
 
 from __future__ import annotations

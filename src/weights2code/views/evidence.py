@@ -127,7 +127,7 @@ class Evidence:
 
     def near(self, columns: Sequence[np.ndarray]) -> float:
         """How far the output of rows differs from that of the nearest row, against any two rows."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         rows = (
             np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0))
@@ -139,7 +139,7 @@ class Evidence:
         table = np.column_stack([_scaled(column[rows]) for column in columns])
         some = rows[:: max(1, len(rows) // NEAREST)]
         asked = table[:: max(1, len(rows) // NEAREST)]
-        nearest = rows[cKDTree(table).query(asked, k=2)[1][:, 1]]
+        nearest = rows[np.asarray(KDTree(table).query(asked, k=2)[1])[:, 1]]
         if self.real:
             scale = max(float(self.target.std()), 1e-300)
             apart = np.minimum(np.abs(self.target[some] - self.target[nearest]) / scale, 1.0)

@@ -1,8 +1,8 @@
-"""The families of features, as a table: what is visible, what runs along, what is looked up, what is remembered.
+"""The families of features, as a table: what is visible, runs along, is looked up or remembered.
 
-Thousands of features differ only in the quantity, the tests and the number that one template has, so the values
-of hundreds are computed at once, one position after the other. A family of one's own is one more class with
-`batches`.
+Thousands of features differ only in the quantity, the tests and the number that one template has, so the
+values of hundreds are computed at once, one position after the other. A family of one's own is one more
+function that yields batches (`rows.later_families`).
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ _s, _q, _p, _r, _c = Var("s", 1), Var("q"), Var("p"), Var("r"), Var("c")
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and a
-    number `c`. Tests may stand for quantities where `counts`."""
+    """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and
+    a number `c`. Tests may stand for quantities where `counts`."""
 
     name: str
     rule: Expr
@@ -319,8 +319,9 @@ class Updated:
         given: dict[str, np.ndarray] = {}
         for place, name in enumerate(("q", "p", "r")):
             if name in update.reads:
-                told = [one[place].values[:count].T for one in self.chosen]
-                given[name] = np.stack(told, 1) if told else np.zeros((self.length, 0, n))
+                told = [one[place] for one in self.chosen]
+                shown = [quantity.values[:count].T for quantity in told if isinstance(quantity, Quantity)]
+                given[name] = np.stack(shown, 1) if shown else np.zeros((self.length, 0, n))
         c = np.array([one[3] for one in self.chosen])[:, None]
         found = np.empty((self.length, many, n))
         state = np.full((many, n), update.start)
@@ -363,7 +364,7 @@ def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quan
 
 
 def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Updated]:
-    """The features of all updates that run along, or of the others, some at a time: each update's cheapest."""
+    """The features of all updates that run along, or of the others, some at a time, the cheapest of each."""
     n, length = source.sequences.x.shape[:2]
     unit = Quantity(Const(1), 0.5, np.ones((n, length)))
     whole = all(domain.discrete for domain in source.problem.output_domains)
