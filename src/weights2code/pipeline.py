@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weights2code.data import Problem
 from weights2code.data.by_key import telling_apart
-from weights2code.effort import now, within
-from weights2code.errors import InputError
-from weights2code.extraction.attempt import Attempt
+from weights2code.effort import TimeUp, now, within
+from weights2code.errors import InputError, NotExtracted, Reason
+from weights2code.extraction.attempt import Attempt, defect
 from weights2code.extraction.from_networks import last_resort, of_rung, with_explanation, with_listing
 from weights2code.extraction.from_rows import from_rows
 from weights2code.extraction.judge import as_asked
@@ -125,14 +126,27 @@ class _Found:
         self, folder: RunFolder | None, progress: Progress | None
     ) -> Iterator[tuple[Extraction, Trained | None]]:
         """Programs of rules that the rows show, then of networks, and the network that each came of."""
-        settings = self.settings
-        if settings.rows_too():
-            for extraction in from_rows(self.problem, self.log):
-                yield extraction, None
+        if self.settings.rows_too():
+            yield from self.of("rows", ((found, None) for found in from_rows(self.problem, self.log)))
         for trained in self.trained(folder, progress):
-            for extraction in of_rung(trained, self.problem, self.log):
-                yield extraction, trained
-        yield from last_resort(self.climbed, self.problem, self.log)
+            yield from self.read(trained)
+        yield from self.of("the last resort", last_resort(self.climbed, self.problem, self.log))
+
+    def read(self, trained: Trained) -> Iterator[tuple[Extraction, Trained | None]]:
+        """Programs that are read from a network."""
+        programs = of_rung(trained, self.problem, self.log)
+        return self.of(trained.rung, ((found, trained) for found in programs))
+
+    def of(
+        self, what: str, proposed: Iterator[tuple[Extraction, Trained | None]]
+    ) -> Iterator[tuple[Extraction, Trained | None]]:
+        """What a proposer gives; an error that nobody foresaw, or the end of the time, ends it alone."""
+        try:
+            yield from proposed
+        except TimeUp as up:
+            self.log.failed(what, NotExtracted(f"{up}.", Reason.NO_TIME))
+        except Exception as error:
+            self.log.failed(what, defect(error))
 
     def trained(self, folder: RunFolder | None, progress: Progress | None) -> Iterator[Trained]:
         """Networks, the smallest first; they are remembered."""
@@ -224,12 +238,10 @@ def extract(folder: RunFolder) -> Outcome:
     problem = problem_in(folder)
     trained = Trained.load(folder.file(MODEL), problem)
     found = _Found(problem, settings, Log(settings.seed, settings.lowest_cut), climbed=[trained])
-    for extraction in of_rung(trained, problem, found.log):
+    resort = last_resort([trained], problem, found.log)
+    for extraction, _ in chain(found.read(trained), found.of("the last resort", resort)):
         if found.verified_by(extraction, trained):
             break
-    else:
-        for extraction, _ in last_resort([trained], problem, found.log):
-            found.verified_by(extraction, trained)
     found.finish()
     outcome = found.outcome(began, training=False)
     if outcome.extraction is not None or not folder.has(CERTIFICATE):

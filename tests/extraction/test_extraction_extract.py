@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import LONG, extract, with_counterexample, with_explanation
 
 from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
 from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
+from weights2code.extraction.from_networks import extract, last_resort, with_explanation
 from weights2code.extraction.members import members, only
+from weights2code.extraction.refuting import LONG, with_counterexample
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
 from weights2code.run_folder import begin, open_existing
@@ -74,7 +74,7 @@ def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path,
 @pytest.mark.slow
 def test_a_model_that_gives_nothing_leaves_the_program_that_is_there(copied: Path, monkeypatch):
     before = {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()}
-    monkeypatch.setattr("weights2code.extraction.climb.extract", lambda *_, **__: None)
+    monkeypatch.setattr("weights2code.extraction.from_networks.extract", lambda *_, **__: None)
     with open_existing(copied) as folder:
         assert pipeline.extract(folder).exit_code == 3
     assert {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()} == before
@@ -143,7 +143,7 @@ def test_an_attempt_that_fails_says_why(summed, monkeypatch):
     def nothing(*_: Any) -> Any:
         raise NotExtracted("too many values.", Reason.TOO_MANY)
 
-    monkeypatch.setattr("weights2code.extraction.extract.direct_recurrences", nothing)
+    monkeypatch.setattr("weights2code.extraction.from_networks.direct_recurrences", nothing)
     log = Log()
     assert extract(trained, problem, Regime.EXACT, log) is None
     assert {attempt.reason for attempt in log.attempts} == {Reason.TOO_MANY}
@@ -151,13 +151,12 @@ def test_an_attempt_that_fails_says_why(summed, monkeypatch):
 
 def test_the_last_resort_says_that_the_time_is_up(summed):
     problem, trained = summed
-    climb = Climb(replace(problem, reference=Recurrence(("x",), (Step("y", Var("x")),), ("y",))), Log())
-    climb.climbed.append(trained)
+    problem = replace(problem, reference=Recurrence(("x",), (Step("y", Var("x")),), ("y",)))
+    log = Log()
     with within(-1.0):
-        climb.settle()
-    assert climb.best is None
-    assert [attempt.reason for attempt in climb.log.attempts] == [Reason.NO_TIME]
-    assert str(climb.log.attempts[0]) == "linear: the time limit of -1 s was reached"
+        assert list(last_resort([trained], problem, log)) == []
+    assert [attempt.reason for attempt in log.attempts] == [Reason.NO_TIME]
+    assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached"
 
 
 def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
@@ -166,24 +165,23 @@ def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
     def broken(*_: Any) -> Any:
         raise KeyError("lost")
 
-    monkeypatch.setattr("weights2code.extraction.extract.direct_recurrences", broken)
+    monkeypatch.setattr("weights2code.extraction.from_networks.direct_recurrences", broken)
     log = Log()
     assert extract(trained, problem, Regime.EXACT, log) is None
     assert {attempt.reason for attempt in log.attempts} == {Reason.DEFECT}
     assert "KeyError: 'lost'" in str(log.attempts[0])
 
 
-def test_a_defect_beside_the_attempts_costs_the_rung(summed, monkeypatch):
-    problem, trained = summed
+def test_a_defect_of_one_proposer_leaves_the_others(summed, monkeypatch):
+    problem, _ = summed
 
     def broken(*_: Any) -> Any:
         raise KeyError("lost")
 
-    monkeypatch.setattr("weights2code.extraction.climb.extract", broken)
-    climb = Climb(problem, Log())
-    assert not climb.rung(trained)
-    assert climb.climbed == [trained]
-    assert [(attempt.rung, attempt.reason) for attempt in climb.log.attempts] == [("linear", Reason.DEFECT)]
+    monkeypatch.setattr("weights2code.pipeline.from_rows", broken)
+    outcome = pipeline.search(problem, Settings())
+    assert outcome.exit_code == 0
+    assert [(attempt.rung, attempt.reason) for attempt in outcome.attempts][:1] == [("rows", Reason.DEFECT)]
 
 
 def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):

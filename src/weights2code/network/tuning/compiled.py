@@ -20,7 +20,7 @@ from weights2code.data import Problem
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.graph.to_model import laid_out
-from weights2code.heads import COUNTS, HEADS, HeadKind
+from weights2code.heads import COUNTS, FORBIDDEN, HEADS, HeadKind
 from weights2code.language import (
     OPERATORS,
     Const,
@@ -47,6 +47,9 @@ MOST_NODES, MOST_OPERANDS = 60, 12
 MOST_VALUES = 256
 #: How far infinity lies, in largest outputs, and how far values without a bound are followed.
 FAR, WITHIN = 10.0, 2.0**24
+
+#: The score of no position at all: below that of an equal key, and far above that of another.
+NONE_FOUND = -100.0
 
 _U = Var("u")
 #: Units of a ramp, (shift, weight) each, and of comparisons of whole numbers by how much one side is larger.
@@ -155,7 +158,9 @@ class Compiler:
     # -- steps -----------------------------------------------------------------------------------------------
 
     def _step(self, name: str, definition: Definition) -> Sum:
-        if isinstance(definition, Retrieval | Selection):
+        if isinstance(definition, Retrieval):
+            return self._lookup(definition)
+        if isinstance(definition, Selection):
             raise Unwired
         if isinstance(definition, Count):
             kind: HeadKind = next(kind for kind in COUNTS if HEADS[kind].relation == definition.relation)
@@ -174,6 +179,44 @@ class Compiler:
         if any(v.name == name for v in once.variables()) or not _adds(definition, Var(name, 1)):
             raise Unwired
         return self._head("sum", value=self._node(rest)) + Sum.of(start)
+
+    def _lookup(self, definition: Retrieval) -> Sum:
+        """The value at the last position with a key: a head that compares keys. Outputs are seen a step late."""
+        if definition.default:
+            raise Unwired
+        late = definition.value in self.program.outputs
+        value, key = Var(definition.value, int(late)), Var(definition.key, int(late))
+        if late and not definition.gap:
+            raise Unwired
+        query, key, value = (self._node(self.value(part)) for part in (definition.query, key, value))
+        bias = (-FORBIDDEN,) * (definition.gap - late) + (0.0,)
+        reads = {"query": query, "key": key, "value": value}
+        head = RouterNode("", "equality", reads, relative_bias=np.array(bias), null_score=NONE_FOUND)
+        scale = 1.0 if value >= len(self.scales) else self.scales[value]
+        return Sum({self._add(("equality", query, key, value, bias), head): scale})
+
+    @cached_property
+    def scales(self) -> list[float]:
+        """What a channel is to be multiplied by to be in the user's units."""
+        return list(channel_scales(self.graph.layout))
+
+    def _mean(self, expr: Op) -> Sum | None:
+        """A running total over how many there were, as a head that averages; None if it is none."""
+        total, count = (self._steps.get(part.name) if isinstance(part, Var) else None for part in expr.args)
+        if not (isinstance(total, Expr) and isinstance(count, Expr)):
+            return None
+        own = [part for part in expr.args if isinstance(part, Var) and not part.lag]
+        if len(own) < 2 or any(self.program.start_of(part.name) != 0 for part in own):
+            return None
+        last, counted = (Var(part.name, 1) for part in own)
+        rest = total.substitute({last: Const(0)})
+        if count != counted + 1 or not _adds(total, last) or own[0].name in {v.name for v in rest.variables()}:
+            return None
+        return self._head("mean", value=self._node(self.value(rest)))
+
+    @cached_property
+    def _steps(self) -> dict[str, Definition]:
+        return {step.name: step.definition for step in self.program.steps}
 
     def _extremum(self, name: str, kind: HeadKind, parts: list[Expr], start: float) -> Sum:
         if not parts or any(v.name == name for part in parts for v in part.variables()):
@@ -199,6 +242,8 @@ class Compiler:
         name, args, order = expr.name, expr.args, order_of(expr.name)
         if name == "where":
             return self._choice(*args)
+        if name == "div" and (mean := self._mean(expr)) is not None:
+            return mean
         if OPERATORS[name].compares:
             return self._compared(name, args)
         if order is None and name not in CORNERS and name != "mul":
