@@ -9,10 +9,10 @@ enough, is kept and said.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,22 +127,21 @@ class _Found:
     ) -> Iterator[tuple[Extraction, Trained | None]]:
         """Programs of rules that the rows show, then of networks, and the network that each came of."""
         if self.settings.rows_too():
-            yield from self.of("rows", ((found, None) for found in from_rows(self.problem, self.log)))
+            for extraction in self.of("rows", from_rows, self.problem):
+                yield extraction, None
         for trained in self.trained(folder, progress):
             yield from self.read(trained)
-        yield from self.of("the last resort", last_resort(self.climbed, self.problem, self.log))
+        yield from self.of("the last resort", last_resort, self.climbed, self.problem)
 
     def read(self, trained: Trained) -> Iterator[tuple[Extraction, Trained | None]]:
         """Programs that are read from a network."""
-        programs = of_rung(trained, self.problem, self.log)
-        return self.of(trained.rung, ((found, trained) for found in programs))
+        for extraction in self.of(trained.rung, of_rung, trained, self.problem):
+            yield extraction, trained
 
-    def of(
-        self, what: str, proposed: Iterator[tuple[Extraction, Trained | None]]
-    ) -> Iterator[tuple[Extraction, Trained | None]]:
+    def of(self, what: str, propose: Callable[..., Iterator[Any]], *about: Any) -> Iterator[Any]:
         """What a proposer gives; an error that nobody foresaw, or the end of the time, ends it alone."""
         try:
-            yield from proposed
+            yield from propose(*about, self.log)
         except TimeUp as up:
             self.log.failed(what, NotExtracted(f"{up}.", Reason.NO_TIME))
         except Exception as error:
@@ -238,8 +237,8 @@ def extract(folder: RunFolder) -> Outcome:
     problem = problem_in(folder)
     trained = Trained.load(folder.file(MODEL), problem)
     found = _Found(problem, settings, Log(settings.seed, settings.lowest_cut), climbed=[trained])
-    resort = last_resort([trained], problem, found.log)
-    for extraction, _ in chain(found.read(trained), found.of("the last resort", resort)):
+    resort = found.of("the last resort", last_resort, [trained], problem)
+    for extraction, _ in chain(found.read(trained), resort):
         if found.verified_by(extraction, trained):
             break
     found.finish()

@@ -7,6 +7,7 @@ the rows; of own data, with the rows that it was not made from.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
 from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
+from weights2code.simplify.kept_modulo import kept_modulo
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
 from weights2code.views.features import View
@@ -28,19 +30,34 @@ from weights2code.views.hidden import as_far_back
 
 #: Rules that are refuted before the rows are given up.
 REFUTED = 8
-#: Effort for a rule that is not exact, in seconds of a usual machine.
-EFFORT = 4.0
+#: Effort for a rule that is not exact, and for exact ones of what is measured before that, in seconds of a
+#: usual machine.
+EFFORT, MEASURED = 4.0, 10.0
+#: Wider views that are asked for a better rule than one that is verified.
+WIDER = 2
 #: A rule does better than another if it leaves less of the variance than this share of what that leaves.
-BETTER = 0.95
+BETTER = 0.8
 
 
 def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs of rules that rows show, the best of their kind last."""
-    search = Search(problem.uncut or problem, log)
+    search, regime = Search(whole(problem), log), problem.inexact()
+    left = search.effort
+    if regime in (Regime.NOISY, Regime.ROUNDED):
+        search.effort = MEASURED  # what is measured is hardly exact
     yield from exact_programs(search, problem, log)
-    regime = problem.inexact()
     if regime is not None and not time_is_up():
         yield from inexact_programs(search, problem.under(regime), log)
+        if regime is not Regime.MISTAKES:
+            search.effort = left - MEASURED
+            yield from exact_programs(search, problem, log)
+
+
+def whole(problem: Problem) -> Problem:
+    """The problem in sequences that show what lies a season back, or all since the start."""
+    if problem.seasonal or problem.uncut or problem.beginnings is None:
+        return problem.seasonal or problem.uncut or problem
+    return replace(problem, training=problem.beginnings, validation=problem.beginnings)
 
 
 def exact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Extraction]:
@@ -78,9 +95,10 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Ext
     rules = majority_recurrences if mistakes else noisy_recurrences
     origin = Origin.MAJORITIES if mistakes else Origin.ROWS
     best: Extraction | None = None
-    least = np.inf
+    least, waited = np.inf, 0
     for words, reads in inexact_views(problem, [output.agenda.rows for output in search.outputs]):
-        if time_is_up():
+        waited += best is not None and best.certificate.verified
+        if time_is_up() or waited > WIDER:
             break
         view = View.of(problem, reads)
         try:
@@ -93,7 +111,7 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Ext
                 asked = problem.under(Regime.EXACT) if exact else problem
                 found = judged_rule(recurrence, origin, asked, log, words)
                 if found is not None:
-                    best, least = found, left
+                    best, least, waited = found, left, 0
                     if exact and found.certificate.verified:
                         yield found
                         return
@@ -117,7 +135,7 @@ def judged_rule(
     recurrence: Recurrence, origin: Origin, problem: Problem, log: Log, words: str
 ) -> Extraction | None:
     """The program of a rule with its certificate, noted; None if it is no program."""
-    problem = as_far_back(problem, recurrence)
+    recurrence, problem = kept_modulo(recurrence, problem.domains), as_far_back(problem, recurrence)
     try:
         found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
     except NotExtracted as error:

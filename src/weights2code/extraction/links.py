@@ -340,7 +340,8 @@ def _linked(
         program = replace(extraction.program.recurrence, outputs=problem.outputs)
         agreement = model_agreement(program, own.graph, problem, seed)
         certificate = replace(certificate, model=agreement)
-    certificate = replace(certificate, network=own.certificate, taught=taught and taught.certificate)
+    first = replace(own.certificate, member=own.certificate.member or 0)  # alone in its file, if it was made
+    certificate = replace(certificate, network=first, taught=taught and taught.certificate)
     if not certificate.model_fits:  # that was said before it was looked at
         kept = tuple(note for note in certificate.notes if not note.startswith(UNFIT))
         certificate = replace(certificate, model_fits=True, notes=kept)

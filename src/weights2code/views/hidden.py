@@ -20,6 +20,7 @@ from weights2code.language import Expr, Op, Recurrence, Var, definition_variable
 from weights2code.run_folder import GRAPH, MEMORY, MODEL, RunFolder
 from weights2code.source import problem_of
 from weights2code.tasks import Reference
+from weights2code.views.families import AROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,9 @@ class Beside:
 def as_far_back(problem: Problem, program: Recurrence) -> Problem:
     """The problem in windows that hold all that a program looks back to."""
     seasonal = problem.seasonal
-    if seasonal is None or max(program.depths().values(), default=0) < problem.length:
-        return problem
-    return seasonal
+    deepest = max(program.depths().values(), default=0)
+    far = seasonal is not None and deepest >= min((seasonal.season or 0) - AROUND, problem.length)
+    return seasonal if seasonal is not None and far else problem
 
 
 def problem_in(folder: RunFolder) -> Problem:
