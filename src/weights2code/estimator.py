@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weights2code.data import from_lists
-from weights2code.data.gaps import carried, checked_way
-from weights2code.data.loose_cells import MISSING_TEXTS, as_text, is_nothing
-from weights2code.data.own import check_categories
+from weights2code.data.loose_cells import Loosely, is_nothing
 from weights2code.data.relevance import narrowed
 from weights2code.data.shapes import Given, read_inputs, read_pair
 from weights2code.errors import InputError
-from weights2code.language import Recurrence
 from weights2code.plain_estimator import BadInput
+from weights2code.roles import Roles
 from weights2code.settings import Settings, names
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.exceptions import NotFittedError
 
-    from weights2code.program import Program
 else:
     try:
         from sklearn.base import BaseEstimator, RegressorMixin
@@ -160,14 +157,12 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.errors import NotExtracted
 
         with _in_python():
-            checked_way(self.missing)
             given, xs, ys = read_pair(X, y, self.axes, gaps=self.missing != "refuse")
             seed = 0 if self.random_state is None else int(self.random_state)
             given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
             changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
             changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)
-            check_categories(self.categories, (*given.inputs, *given.outputs))
             problem = from_lists(
                 xs,
                 ys,
@@ -176,8 +171,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
                 seed,
                 where="the data",
                 fewest=FEWEST_SAMPLES if given.form == "samples" else None,
-                declared=frozenset(self.categories),
                 truths=given.truths,
+                categories=tuple(self.categories),
                 missing=self.missing,
                 season=self.season,
             )
@@ -191,7 +186,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(given.inputs, dtype=object)
         self.program_ = SourceText(outcome.extraction.program)
         self.certificate_ = outcome.extraction.certificate
-        self.graph_ = outcome.extraction.graph
+        self.graph_ = outcome.extraction.network
         self.explained_ = outcome.extraction.explained
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
@@ -232,22 +227,21 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
 
     def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
         """Outputs (T, outputs) of each sequence, texts as texts; rows that lack something have none."""
+        from weights2code.predict import as_read, over
+        from weights2code.program.sandbox import call_program
+
         program = self.program_.program
-        read = [self.given_.inputs.index(name) for name in program.recurrence.inputs]
-        numbers = [encoded_rows(program, x[:, read]) for x in xs]
-        if self.missing == "last":
-            numbers = [carried(x) for x in numbers]
-        whole = [np.logical_not(np.isnan(x).any(axis=1)) for x in numbers]
-        pieces = [rows for found in whole for rows in runs_of(found)]
-        sources = [x for x, found in zip(numbers, whole, strict=True) for _ in runs_of(found)]
-        runs = iter(_run(program.recurrence, [x[rows] for x, rows in zip(sources, pieces, strict=True)]))
-        answers = []
-        for found in whole:
-            answer = np.full((len(found), len(program.recurrence.outputs)), np.nan)
-            for rows in runs_of(found):
-                answer[rows] = next(runs)
-            answers.append(program.decode(answer))
-        return answers
+        rule = program.recurrence
+        texts = tuple(name for name in rule.inputs if name in program.categories)
+        roles = Roles(rule.inputs, categories=texts, missing=self.missing)
+        loosely, lengths = Loosely(roles), np.array([len(x) for x in xs])
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        whole, numbers = np.concatenate(xs), np.empty((len(starts), len(rule.inputs)))
+        for i, name in enumerate(rule.inputs):
+            column = loosely.column("X", name, whole[:, self.given_.inputs.index(name)])
+            numbers[:, i] = as_read("X", name, column, program, roles, starts)
+        answers = over(program, numbers, lengths, call_program)
+        return np.split(program.decode(answers), np.cumsum(lengths)[:-1])
 
     def sympy(self) -> dict[str, Any]:
         """Each step of the program as a SymPy expression, by name."""
@@ -279,7 +273,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.explain import ExplainedGraph
         from weights2code.report import fragment
 
-        explained = self.explained_ or ExplainedGraph(self.graph_, {}, {})
+        explained = self.explained_ or (self.graph_ and ExplainedGraph(self.graph_, {}, {}))
         return fragment(self.program_.program, self.certificate_, explained)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -307,29 +301,6 @@ def _in_python() -> Iterator[None]:
         raise BadInput(re.sub(r"--(categories|season)\b", r"\1=", told)) from None
 
 
-def runs_of(whole: np.ndarray) -> list[slice]:
-    """The stretches of rows that lack nothing."""
-    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole, [False]]).astype(int)))
-    return [slice(int(first), int(last)) for first, last in borders.reshape(-1, 2)]
-
-
-def encoded_rows(program: Program, x: np.ndarray) -> np.ndarray:
-    """Inputs as numbers, texts as those that stand for them; nothing is `nan`."""
-    numbers = np.empty(x.shape)
-    for i, (name, domain) in enumerate(zip(program.recurrence.inputs, program.domains, strict=True)):
-        column = x[:, i]
-        if not domain.categories:
-            numbers[:, i] = column.astype(float)
-            continue
-        words = ["" if is_nothing(value) else as_text(value).strip() for value in column.tolist()]
-        known = {str(text): float(code) for code, text in enumerate(domain.categories, start=1)}
-        for word in words:
-            if word not in known and word.lower() not in MISSING_TEXTS:
-                raise InputError(f"{name}: {word!r} is none of {domain}")
-        numbers[:, i] = [known.get(word, np.nan) for word in words]
-    return numbers
-
-
 def nothing_in(table: np.ndarray) -> np.ndarray:
     """Where a table holds nothing."""
     if table.dtype != object:
@@ -343,17 +314,3 @@ def _r_squared(right: np.ndarray, answers: np.ndarray, weight: np.ndarray) -> fl
         mean = (weight @ right) / weight.sum()
         total = weight @ (right - mean) ** 2
         return float(1 - residual / total) if total > 0 else float(residual == 0)
-
-
-def _run(recurrence: Recurrence, xs: list[np.ndarray]) -> list[np.ndarray]:
-    """Outputs (T, outputs) of each sequence; those of one length run together."""
-    answers: list[np.ndarray] = [np.zeros(0)] * len(xs)
-    places: dict[int, list[int]] = {}
-    for i, x in enumerate(xs):
-        places.setdefault(len(x), []).append(i)
-    for indices in places.values():
-        with np.errstate(all="ignore"):
-            batch = recurrence.run(np.stack([xs[i] for i in indices]))
-        for i, answer in zip(indices, batch, strict=True):
-            answers[i] = answer
-    return answers

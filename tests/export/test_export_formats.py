@@ -55,6 +55,7 @@ from weights2code.language.formula_reading import read_recurrence
 from weights2code.language.operators import order_name
 from weights2code.language.recurrence import RELATIONS
 from weights2code.program import Program, run_program
+from weights2code.roles import Roles
 
 INEXACT = {"pow", "exp", "log", "sin", "cos"}
 NAMES = [
@@ -317,7 +318,7 @@ def test_sql(name: str):
         inputs = item.program.recurrence.inputs
         if name == "duckdb" and {"rowid", "_rowid_"} & set(inputs):
             continue
-        source = FileSource("/my log.csv", 0, "", inputs, ("y",), "id no", "the time")
+        source = FileSource("/my log.csv", 0, "", Roles(inputs, ("y",), "id no", "the time"))
         try:
             query = exported(item.program, "sql", source).decode()
         except InputError:  # too deep for SQLite's parser

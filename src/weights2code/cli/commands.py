@@ -13,8 +13,9 @@ from typing import Any
 from weights2code.cli.interrupts import whole_output
 from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
-from weights2code.data.own import FileSource, file_source
+from weights2code.data.own import FileSource, described
 from weights2code.errors import InputError
+from weights2code.roles import ROLES, Roles
 from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
 from weights2code.tasks.task_file import TaskFile
@@ -120,21 +121,8 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
     """The file that the options describe."""
     if options.targets is None:
         raise InputError(f"--targets is missing; name columns of {path}, separated by commas.")
-    inputs, targets, categories = (
-        None if listed is None else [name.strip() for name in listed.split(",")]
-        for listed in (options.inputs, options.targets, options.categories)
-    )
-    return file_source(
-        path,
-        inputs,
-        targets or [],
-        options.sequence,
-        options.order,
-        options.time,
-        categories or (),
-        options.missing,
-        options.season,
-    )
+    given = {name: getattr(options, name) for name in ROLES if getattr(options, name) is not None}
+    return described(path, Roles(**given))
 
 
 def extract(options: argparse.Namespace) -> int:
@@ -159,8 +147,8 @@ def predict(options: argparse.Namespace) -> int:
     with open_existing(options.folder, alone=False) as folder, file_or_input(options.file) as path:
         from weights2code.predict import predict as predict_in
 
-        out = None if options.out is None else Path(options.out)
-        found = predict_in(folder, path, out, options.sequence, options.order)
+        out, wrong = (None if name is None else Path(name) for name in (options.out, options.wrong))
+        found = predict_in(folder, path, out, options.sequence, options.order, wrong)
     if options.json:
         print(json.dumps({**found.to_dict(), "file": str(out)}, indent=2))
     elif not options.quiet:

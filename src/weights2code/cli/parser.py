@@ -7,6 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 from weights2code import __version__
+from weights2code.roles import ROLES
 from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names
 
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
@@ -245,6 +246,7 @@ def _predict(commands: Any) -> None:
     parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
     parser.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart; as in the fit")
     parser.add_argument("--order", metavar="NAME", help="column that rows are sorted by; as in the fit")
+    parser.add_argument("--wrong", metavar="FILE", help="the rows in which the table has something else")
     _add_output(parser)
 
 
@@ -322,36 +324,11 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    group.add_argument(
-        "--inputs", metavar="A,B", help="columns that the program reads; default: all that have no other role"
-    )
-    group.add_argument("--targets", metavar="Y", help="columns that it computes")
-    group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument(
-        "--order",
-        metavar="NAME",
-        help="column that rows are sorted by within a sequence: numbers, dates or times",
-    )
-    group.add_argument(
-        "--time",
-        metavar="NAME",
-        help="column of times: its hour, its weekday and the time since the last row become inputs",
-    )
-    group.add_argument(
-        "--season",
-        metavar="N",
-        type=whole,
-        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
-    )
-    group.add_argument(
-        "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
-    )
-    group.add_argument(
-        "--missing",
-        choices=("refuse", "drop", "last"),
-        default="refuse",
-        help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
-    )
+    for name, role in ROLES.items():
+        shown: dict[str, Any] = {"choices": role.choices} if role.choices else {"metavar": role.metavar}
+        if not role.choices:
+            shown["type"] = _listed if role.several else whole if role.metavar == "N" else str
+        group.add_argument("--" + name.replace("_", "-"), dest=name, help=role.help, **shown)
 
 
 def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:

@@ -42,20 +42,17 @@ class HoldsText(InputError):
     """A cell is no number, and nothing is missing there."""
 
 
-def parse(
-    where: str, name: str, cells: Sequence[str], lines: Sequence[int], *, gaps: bool = False
-) -> np.ndarray:
-    """The cells of a column of text as finite numbers; with `gaps`, missing ones are `nan`."""
+def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+    """The cells of a column of text as finite numbers; missing ones are `nan`."""
     try:
         if _ODD.search("".join(cells)):
             raise ValueError("some cells need a closer look")
         values = np.fromiter(map(float, cells), float, len(cells))
     except ValueError:
         values = np.array(
-            [_number(f"{where}, line {line}", name, c, gaps) for c, line in zip(cells, lines, strict=True)]
+            [_number(f"{where}, line {line}", name, c) for c, line in zip(cells, lines, strict=True)]
         )
-    refused = np.isinf(values) if gaps else ~np.isfinite(values)
-    for index in np.flatnonzero(refused).tolist():
+    for index in np.flatnonzero(np.isinf(values)).tolist():
         refuse_gap(f"{where}, line {lines[index]}", name, cells[index].strip())
     for index in np.flatnonzero(np.abs(values) >= EXACT).tolist():
         text = cells[index].strip()
@@ -72,15 +69,15 @@ def parse(
     return values
 
 
-def _number(where: str, name: str, cell: str, gaps: bool = False) -> float:
+def _number(where: str, name: str, cell: str) -> float:
     text = cell.strip(" \t")
     if NUMBER.fullmatch(text):
         return float(text)
     if text.lower() in WORDS:
         return WORDS[text.lower()]
-    if gaps and (text.lower() in MISSING or text.lower().lstrip("+-") == "nan"):
+    if text.lower() in MISSING or text.lower().lstrip("+-") == "nan":
         return np.nan
-    if text.lower() in MISSING or text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+    if text.lower().lstrip("+-") in ("inf", "infinity"):
         refuse_gap(where, name, text)
     comma = text.replace(",", ".", 1)
     hint = "encode it as numbers"
@@ -98,8 +95,8 @@ def is_like_a_number(text: str) -> bool:
     return bool(NUMBER.fullmatch(text.replace(",", ".", 1)) or NUMBER.fullmatch(text.replace("_", "")))
 
 
-def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) -> np.ndarray:
-    """An array as finite float64; with `gaps`, missing values are `nan`."""
+def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
+    """An array as finite float64; missing values are `nan`."""
     kind = column.dtype.kind
     if kind in NO_NUMBERS:
         raise InputError(f"{where}, column {name!r} holds {NO_NUMBERS[kind]}.")
@@ -107,7 +104,7 @@ def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) ->
         _refuse_objects(where, name, column)
     with np.errstate(all="ignore"):
         values = column.astype(float)
-    bad = np.argwhere(np.isinf(values) if gaps else ~np.isfinite(values))
+    bad = np.argwhere(np.isinf(values))
     if len(bad):
         refuse_gap(f"{where}, {entry(bad[0])}", name, str(column[tuple(bad[0])]))
     for place in changed(column, values)[:1]:
@@ -116,10 +113,7 @@ def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) ->
 
 
 def _refuse_objects(where: str, name: str, column: np.ndarray) -> None:
-    """Of objects only decimals are numbers; a gap among others is what people want to hear of first."""
-    for index, value in np.ndenumerate(column):
-        if value is None:
-            refuse_gap(f"{where}, {entry(index)}", name, "")
+    """Of objects only decimals are numbers."""
     for index, value in np.ndenumerate(column):
         if not isinstance(value, Decimal):
             raise InputError(

@@ -27,6 +27,7 @@ from weights2code.data.exact_numbers import (
 )
 from weights2code.errors import InputError
 from weights2code.language.domain import EXACT
+from weights2code.roles import Roles
 
 #: Cells of a column of texts that say that a value is missing; "none" and "-" may be texts.
 MISSING_TEXTS = frozenset({"", "na", "n/a", "nan", "null"})
@@ -50,20 +51,30 @@ class Loosely:
 
     Parameters
     ----------
-    declared : columns of texts, whatever they look like.
+    roles : which columns hold texts, whatever they look like, and in which of them case does not matter.
+    variants : of columns of texts two that differ in case alone.
     """
 
-    declared: frozenset[str] = frozenset()
+    roles: Roles
     texts: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     truths: set[str] = field(default_factory=set)
     gaps: dict[str, Gaps] = field(default_factory=dict)
+    variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever reads a certificate should know about the cells."""
+        return tuple(
+            f"{name} holds {one!r} and {other!r}, which differ in case alone; "
+            f"--ignore-case {name} makes them one"
+            for name, (one, other) in self.variants.items()
+        )
 
     def cells(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
         """Some cells of a CSV file: numbers with gaps, or texts."""
-        if name not in self.declared | self.texts:
+        if name not in self.roles.declared | self.texts:
             try:
-                values = parse(where, name, cells, lines, gaps=True)
+                values = parse(where, name, cells, lines)
             except HoldsText as error:
                 if name in self.numbers or not mostly_texts(cells):
                     raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
@@ -85,16 +96,16 @@ class Loosely:
         def place(index: int) -> str:
             return f"{where}, {entry(np.array(np.unravel_index(index, column.shape)))}"
 
-        texts = _texts(column, declared=name in self.declared)
+        texts = _texts(column, declared=name in self.roles.declared)
         if texts is None:
             if column.dtype.kind == "O" and any(isinstance(value, str) for value in column.flat):
                 raise InputError(
                     f"{where}, column {name!r} holds texts and numbers; mend it, or name it in --categories."
                 )
-            values = convert(where, name, _with_nan(column), gaps=True)
+            values = convert(where, name, _with_nan(column))
             self._note(name, np.isnan(values).ravel(), place)
             return values
-        if name not in self.declared and not mostly_texts(texts.ravel().tolist()):
+        if name not in self.roles.declared and not mostly_texts(texts.ravel().tolist()):
             raise _written_as_texts(where, name)
         self.texts.add(name)
         found = np.char.strip(texts)
@@ -112,7 +123,7 @@ class Loosely:
         if holds_truths(flat):
             self.truths.add(name)
         if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
-            if name in self.declared:
+            if name in self.roles.declared:
                 values, places = np.unique(flat, return_inverse=True)
                 words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
                 flat_words = Words(places.reshape(-1), words)
@@ -128,14 +139,14 @@ class Loosely:
         if name not in self.texts:
             return replace(of_numbers(values, self.gaps.get(name)), truths=name in self.truths)
         words, places = np.unique(values, return_inverse=True)
-        return of_texts(places, words.tolist(), self.gaps.get(name))
+        return self._of_texts(name, places.reshape(-1), words.tolist())
 
     def words(self, name: str, given: Words, place: Callable[[int], str]) -> Column:
         """Texts that are stored as places in a list of words; `place` says where a row stands."""
         counts = np.bincount(given.places, minlength=len(given.words))
         stripped = [word.strip() for word in given.words]
         found = ["" if word.lower() in MISSING_TEXTS else word for word in stripped]
-        if name not in self.declared:
+        if name not in self.roles.declared:
             told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
             like = sum(count for word, count in told if is_like_a_number(word))
             if told and 2 * like >= sum(count for _, count in told):
@@ -147,7 +158,24 @@ class Loosely:
                 _refuse_long(np.array([word]), name, lambda _, row=first: place(row))
         self.gaps.pop(name, None)
         self._note(name, np.array([not word for word in found])[given.places], place)
-        return of_texts(given.places, found, self.gaps.get(name))
+        return self._of_texts(name, given.places, found)
+
+    def _of_texts(self, name: str, places: np.ndarray, words: list[str]) -> Column:
+        """A column of texts; those that differ in case alone are the commonest, where that was asked for."""
+        alike: dict[str, list[int]] = {}
+        for i, word in enumerate(words):
+            alike.setdefault(word.casefold(), []).append(i)
+        several = [same for same in alike.values() if len({words[i] for i in same}) > 1]
+        if several and name in self.roles.ignore_case:
+            counts, words = np.bincount(places, minlength=len(words)), list(words)
+            for same in several:
+                commonest = words[max(same, key=lambda i: counts[i])]
+                for i in same:
+                    words[i] = commonest
+        elif several:
+            one, other, *_ = sorted({words[i] for i in several[0]})
+            self.variants[name] = one, other
+        return of_texts(places, words, self.gaps.get(name))
 
     def _note_truths(self, name: str, cells: Sequence[str]) -> None:
         """A column is one of truth values if all that it holds are the words for them."""

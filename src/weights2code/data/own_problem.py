@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
 from weights2code.language import texts
 from weights2code.language.domain import quoted
+from weights2code.roles import Roles
 
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
@@ -41,16 +43,15 @@ def from_lists(
     where: str = "the data",
     fewest: int | None = None,
     *,
-    declared: frozenset[str] = frozenset(),
     truths: frozenset[str] = frozenset(),
-    missing: str = "refuse",
-    season: int | None = None,
+    **options: Any,
 ) -> Problem:
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
 
-    Columns of numbers that stand for `truths` are True or False.
+    Columns of numbers that stand for `truths` are True or False; `options` are those of `Roles`.
     """
-    loosely = Loosely(declared, truths=set(truths))
+    roles = Roles(inputs, outputs, **options)
+    loosely = Loosely(roles, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }
@@ -59,19 +60,9 @@ def from_lists(
         table, i = places[name]
         return loosely.column(where, name, np.concatenate([item[:, i] for item in table]))
 
-    lengths = np.array([len(item) for item in x])
-    return from_columns(
-        Stored(column, lengths),
-        inputs,
-        outputs,
-        seed,
-        name,
-        where,
-        fewest=fewest,
-        declared=declared,
-        missing=missing,
-        season=season,
-    )
+    stored = Stored(column, np.array([len(item) for item in x]))
+    problem = from_columns(stored, inputs, outputs, seed, name, where, fewest=fewest, roles=roles)
+    return with_remarks(problem, loosely.remarks())
 
 
 def from_columns(
@@ -83,15 +74,15 @@ def from_columns(
     where: str = "the data",
     *,
     fewest: int | None = None,
-    declared: frozenset[str] = frozenset(),
-    missing: str = "refuse",
-    season: int | None = None,
+    roles: Roles,
 ) -> Problem:
     """The problem of sequences of the user's own, taken column by column.
 
-    `declared` columns hold categories, even where these are numbers; `missing` says what becomes of cells
-    that hold nothing. A `season` is one that is declared; else the data are asked.
+    The `roles` say which columns hold categories, even where these are numbers, what becomes of cells that
+    hold nothing, and whether a season is declared; else the data are asked.
     """
+    missing, season = roles.missing, roles.season
+    declared = roles.declared & {*inputs, *outputs}
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
     true_starts, of = np.ones(len(stored.lengths), bool), stored.rows
@@ -101,20 +92,11 @@ def from_columns(
     if taken.gaps:
         if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
             # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
-            kept = relevant(from_columns(stored, inputs, outputs, seed, declared=declared, missing="last"))
-            fewer = tuple(inputs[i] for i in kept)
-            problem = from_columns(
-                stored,
-                fewer,
-                outputs,
-                seed,
-                name,
-                where,
-                fewest=fewest,
-                declared=declared & {*fewer, *outputs},
-                missing=missing,
-                season=season,
+            kept = relevant(
+                from_columns(stored, inputs, outputs, seed, roles=replace(roles, missing="last", season=None))
             )
+            fewer = tuple(inputs[i] for i in kept)
+            problem = from_columns(stored, fewer, outputs, seed, name, where, fewest=fewest, roles=roles)
             return with_remarks(problem, (words_for(inputs, kept, outputs),))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, np.array(filled.true_starts), (filled.remark,)

@@ -139,8 +139,9 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
 def about(source: Source) -> str:
     """What a run is about, in a sentence."""
     if isinstance(source, FileSource):
-        read = ", ".join(source.inputs[:MOST_NAMED]) + ", ..." * (len(source.inputs) > MOST_NAMED)
-        columns = f"{', '.join(source.targets)} computed from {read}"
+        inputs = source.roles.inputs or ()
+        read = ", ".join(inputs[:MOST_NAMED]) + ", ..." * (len(inputs) > MOST_NAMED)
+        columns = f"{', '.join(source.roles.targets)} computed from {read}"
         return f"Learned from {Path(source.path).name}: {columns}."
     if isinstance(source, TaskFile):
         return f"Task: {source.name} of {Path(source.path).name}."
