@@ -139,13 +139,13 @@ def predict(
     folder: RunFolder,
     path: Path,
     out: Path | None,
-    sequence: str | None = None,
-    order: str | None = None,
     wrong: Path | None = None,
+    **changes: Any,
 ) -> Prediction:
     """Run the program of a folder over the table in `path`, and write the table with its targets to `out`.
 
-    The rows in which the program has something else than the table go to `wrong`.
+    The rows in which the program has something else than the table go to `wrong`; `changes` are what differs
+    from the roles that columns had in the fit.
     """
     program, certificate = program_in(folder)
     for place in (out, *filter(None, (wrong,))):
@@ -159,10 +159,9 @@ def predict(
         given,
         inputs=tuple(read),
         targets=(),
-        sequence=sequence or given.sequence,
-        order=order or given.order,
         categories=tuple(name for name in read if name in program.categories),
         ignore_case=tuple(name for name in given.ignore_case if name in read),
+        **changes,
     )
     table, has_targets = _opened(path, roles, program)
     stand = arranged(path, table)
@@ -198,7 +197,7 @@ def predict(
     if wrong is not None:
         _write_wrong(path, wrong, made, None if right is None else (judged & ~right.all(1))[back])
     prediction = replace(
-        _described(path, program, certificate, x[back], answers[back], made),
+        _described(path, program, certificate, x[back], answers[back], made, table.loosely.above),
         right={} if right is None else dict(zip(rule.outputs, right.sum(0).tolist(), strict=True)),
         judged=int(judged.sum()),
         anew=len(again) if looks_back and targets is None else 0,
@@ -213,11 +212,11 @@ def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool
     if set(outputs) <= set(names_in(path)):
         wider = replace(roles, targets=outputs, categories=(*roles.categories, *texts))
         with suppress(InputError):
-            table = open_table(path, wider)
+            table = open_table(path, wider, advise=False)
             columns = {name: table.column(name) for name in outputs}
             if all(name in texts or columns[name].texts is None for name in outputs):
                 return table, True
-    return open_table(path, roles), False
+    return open_table(path, roles, advise=False), False
 
 
 def as_read(
@@ -389,6 +388,7 @@ def _described(
     x: np.ndarray,
     answers: np.ndarray,
     columns: Mapping[str, np.ndarray],
+    above: int,
 ) -> Prediction:
     """What is to be said about the values that went in and came out."""
     rule = program.recurrence
@@ -398,7 +398,7 @@ def _described(
     undefined = {name: np.flatnonzero(~np.isfinite(answers[:, i])) for i, name in enumerate(rule.outputs)}
     named = {int(row) for found in (*outside.values(), *undefined.values()) for row in found[:NAMED]}
     csv = format_of(path) == "CSV"
-    number = _lines_of(path, named) if csv else {row: row for row in named}
+    number = _lines_of(path, named) if csv else {row: row + above for row in named}
     return Prediction(
         columns,
         len(x),

@@ -14,6 +14,8 @@ from weights2code import json_values
 from weights2code.errors import InputError
 
 Missing = Literal["refuse", "drop", "last"]
+Decimal = Literal["point", "comma"]
+Dates = Literal["day-first", "month-first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,12 @@ class Roles:
         (), "A,B", "columns of whole numbers that stand for something, as ids do"
     )
     ignore_case: tuple[str, ...] = _role((), "A,B", "columns of texts in which `Open` and `open` are one")
+    decimal: str | None = _role(
+        None, "MARK", "whether 1,234 is 1.234 (comma) or 1234 (point), where the cells do not say", Decimal
+    )
+    dates: str | None = _role(
+        None, "FORM", "whether 02/01/2024 is in January or February, where the cells do not say", Dates
+    )
     missing: str = _role(
         "refuse",
         "WAY",
@@ -71,7 +79,7 @@ class Roles:
             value = getattr(self, name)
             if role.several and value is not None:
                 object.__setattr__(self, name, tuple(value))
-            if role.choices and value not in role.choices:
+            if role.choices and value is not None and value not in role.choices:
                 raise InputError(f"--{name} {value} is not known; choose one of {', '.join(role.choices)}.")
         self._check_names()
 

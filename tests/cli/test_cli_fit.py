@@ -137,3 +137,37 @@ def test_codes_that_may_be_categories_are_suggested(
     (tmp_path / "codes.csv").write_text("\n".join(["zone,y", *rows]) + "\n")
     assert main(["fit", "codes.csv", "--inputs", "zone", "--targets", "y", *SMALL, "--out", "out"]) != 0
     assert "try --categories zone,y" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("fit rows.csv --tagets y", "there is no --tagets; did you mean --targets?"),
+        ("predict out rows.csv --missing drop", "there is no --missing ("),
+        ("fti rows.csv", "did you mean fit?"),
+        ("fit rows.csv --targets y --dates day_first", "did you mean day-first?"),
+        ("fit nowhere.csv --targets y", "there is no file"),
+    ],
+)
+def test_errors_name_what_may_have_been_meant_and_are_json_too(
+    command: str, words: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main([*command.split(), "--json"]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert words in json.loads(said.out)["error"]
+    assert main(command.split()) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_what_linear_algebra_says_stays_inside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def fail(options: object) -> int:
+        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
+
+    monkeypatch.setattr("weights2code.cli.commands.fit", fail)
+    assert main(["fit", "rows.csv", "--targets", "y"]) == 2
+    assert capsys.readouterr().err == (
+        "w2c fit: the numbers are too large, too small or too far apart to compute with; give other units.\n"
+    )

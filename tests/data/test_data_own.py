@@ -177,7 +177,7 @@ def test_times_that_say_nothing_are_refused(tmp_path: Path, cells: tuple[str, st
         ((["x"], ["y"], "x"), "one role"),
         ((["hours"], ["y"]), "did you mean 'hour'"),
         ((["x"], ["y"], "machin"), "did you mean 'machine'"),
-        ((["x"], ["y"], "hour", "machine"), "no number and no ISO time"),
+        ((["x"], ["y"], "hour", "machine"), "no number and no time"),
     ],
 )
 def test_columns_that_make_no_sense_are_refused(log: Path, arguments: tuple, part: str):

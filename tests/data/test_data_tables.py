@@ -103,7 +103,7 @@ def test_blocks_are_put_together_and_lines_are_counted_through(
         ("x,y\n1,2\n3\n", ("line 3", "1 cells", "2")),
         ("x,y\n1,2\n3,4,5\n", ("line 3", "3 cells")),
         ("x,y\n1,red\n", ("holds texts",)),
-        ("x;y\n1;3,5\n", ("line 2", "'3,5'", "decimal point")),
+        ("x;y\n1;1,250\n", ("line 2", "'1,250'", "--decimal comma")),
         ("x,y\n1,\n", ("line 2", "'y'", "missing")),
         ("x,y\n1,NaN\n", ("line 2", "'y'", "missing")),
         ("x,y\n1,n/a\n", ("line 2", "'y'", "missing")),

@@ -77,7 +77,7 @@ def test_one_text_among_numbers_is_a_mistake(tmp_path: Path):
 
 
 def test_what_was_meant_as_a_number_is_no_text(tmp_path: Path):
-    for cell, part in (("3,5", "decimal point"), ("1_000", "digits 0 to 9"), ("2024-01-05", "dates")):
+    for cell, part in (("3,500", "--decimal point"), ("1_000", "digits 0 to 9"), ("2024-01-05", "dates")):
         path = csv_file(tmp_path, "x;y", [f"{cell};{i % 3}" for i in range(ROWS)])
         with pytest.raises(InputError, match=part):
             from_file(file_source(path, ["x"], ["y"]), 0)

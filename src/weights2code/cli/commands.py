@@ -121,8 +121,13 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
     """The file that the options describe."""
     if options.targets is None:
         raise InputError(f"--targets is missing; name columns of {path}, separated by commas.")
-    given = {name: getattr(options, name) for name in ROLES if getattr(options, name) is not None}
-    return described(path, Roles(**given))
+    return described(path, Roles(**_roles(options)))
+
+
+def _roles(options: argparse.Namespace) -> dict[str, Any]:
+    """The roles of columns that were given."""
+    given = {name: getattr(options, name, None) for name in ROLES}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def extract(options: argparse.Namespace) -> int:
@@ -148,7 +153,7 @@ def predict(options: argparse.Namespace) -> int:
         from weights2code.predict import predict as predict_in
 
         out, wrong = (None if name is None else Path(name) for name in (options.out, options.wrong))
-        found = predict_in(folder, path, out, options.sequence, options.order, wrong)
+        found = predict_in(folder, path, out, wrong, **_roles(options))
     if options.json:
         print(json.dumps({**found.to_dict(), "file": str(out)}, indent=2))
     elif not options.quiet:

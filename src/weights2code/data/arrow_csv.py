@@ -93,7 +93,7 @@ def read_with_arrow(path: Path, loosely: Loosely) -> dict[str, np.ndarray | Word
     apart are texts, whatever they look like.
     """
     labels = loosely.roles.labels
-    if path.stat().st_size < LARGE:
+    if path.stat().st_size < LARGE or loosely.roles.decimal:
         return None
     try:
         import pyarrow

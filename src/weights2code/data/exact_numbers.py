@@ -79,20 +79,61 @@ def _number(where: str, name: str, cell: str) -> float:
         return np.nan
     if text.lower().lstrip("+-") in ("inf", "infinity"):
         refuse_gap(where, name, text)
-    comma = text.replace(",", ".", 1)
     hint = "encode it as numbers"
-    if comma != text and NUMBER.fullmatch(comma):
-        hint = "use a decimal point"
+    if any(form.fullmatch(text) for form in _FORMS.values()):
+        hint = "write all numbers with a decimal point, or all with a comma"
     elif text.isdecimal() or NUMBER.fullmatch(text.replace("_", "")):
         hint = "write numbers with the digits 0 to 9 alone"
     raise HoldsText(f"{where}, column {name!r} holds the text {shown(text)}; {hint}.")
+
+
+#: Numbers with a decimal comma or point, and separators of thousands, by what the decimals begin with.
+_GROUPS = r"[1-9][0-9]{0,2}(?:%s[0-9]{3})+"
+_BLANKS = "['’\u00a0\u202f ]"
+_FORMS = {
+    mark: re.compile(rf"[+-]?(?:{_GROUPS % other}|{_GROUPS % _BLANKS}|[0-9]+)(?:{decimal}[0-9]+)?")
+    for mark, decimal, other in (("point", r"\.", ","), ("comma", ",", r"\."))
+}
+
+
+def decimal_form(where: str, name: str, cells: Sequence[str], form: str, lines: Sequence[int]) -> str:
+    """Whether the decimals of a column follow a "point" or a "comma"; empty if these are no such numbers.
+
+    A `form` that is known already is kept to; where both would do, nobody can say.
+    """
+    told = [(i, cell.strip(" \t")) for i, cell in enumerate(cells) if cell.strip().lower() not in MISSING]
+    fit = [mark for mark, one in _FORMS.items() if all(one.fullmatch(text) for _, text in told)]
+    if form and fit and form not in fit:
+        other = next(i for i, text in told if not _FORMS[form].fullmatch(text))
+        raise InputError(
+            f"{where}, line {lines[other]}, column {name!r} holds {shown(cells[other].strip())}, and others "
+            f"have a decimal {form}; write all of them alike."
+        )
+    if len(fit) == 2 and not form:
+        odd = next((i for i, text in told if "," in text or "." in text), None)
+        if odd is not None:
+            raise InputError(
+                f"{where}, line {lines[odd]}, column {name!r} holds {shown(cells[odd].strip())}, which may "
+                "have decimals or thousands after its comma; say --decimal comma or --decimal point."
+            )
+    return form if form in fit else next(iter(fit), "")
+
+
+def with_points(cells: Sequence[str], form: str) -> list[str]:
+    """The cells without separators of thousands, and with decimal points."""
+    gone = str.maketrans({"," if form == "point" else ".": "", **dict.fromkeys(_BLANKS.strip("[]"), "")})
+    return [
+        cell if cell.strip().lower() in MISSING else cell.strip(" \t").translate(gone).replace(",", ".")
+        for cell in cells
+    ]
 
 
 def is_like_a_number(text: str) -> bool:
     """Whether somebody may have meant a number, or a truth value."""
     if NUMBER.fullmatch(text) or text.lower() in WORDS or text.isdecimal():
         return True
-    return bool(NUMBER.fullmatch(text.replace(",", ".", 1)) or NUMBER.fullmatch(text.replace("_", "")))
+    known = any(form.fullmatch(text) for form in _FORMS.values())
+    return known or NUMBER.fullmatch(text.replace("_", "")) is not None
 
 
 def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:

@@ -82,6 +82,6 @@ def _refuse(gaps: Mapping[str, Gaps], count: str, listed: str) -> None:
     name, first = next(iter(gaps.items()))
     raise InputError(
         f"{first.first}, column {name!r} holds a missing value; {count} hold none in all ({listed}): "
-        "fill them, or say --missing drop, which cuts sequences there, or --missing last, which carries "
-        "the last value forward."
+        "fill them, leave out columns that do not matter, or say --missing drop, which cuts sequences there, "
+        "or --missing last, which carries the last value forward."
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.columns import Column, Gaps, of_numbers, of_texts
+from weights2code.data.date_forms import iso_times
 from weights2code.data.exact_numbers import (
     LOCAL_TIME,
     MISSING,
@@ -21,9 +22,11 @@ from weights2code.data.exact_numbers import (
     WORLD_TIME,
     HoldsText,
     convert,
+    decimal_form,
     entry,
     is_like_a_number,
     parse,
+    with_points,
 )
 from weights2code.errors import InputError
 from weights2code.language.domain import EXACT
@@ -52,7 +55,10 @@ class Loosely:
     Parameters
     ----------
     roles : which columns hold texts, whatever they look like, and in which of them case does not matter.
+    above : rows above the first one in the file, where somebody counts them.
+    advise : whether the meaning of columns can be said anew.
     variants : of columns of texts two that differ in case alone.
+    forms : of columns of numbers whether they have a decimal "point" or "comma", once that shows.
     """
 
     roles: Roles
@@ -61,6 +67,9 @@ class Loosely:
     truths: set[str] = field(default_factory=set)
     gaps: dict[str, Gaps] = field(default_factory=dict)
     variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+    forms: dict[str, str] = field(default_factory=dict)
+    above: int = 0
+    advise: bool = True
 
     def remarks(self) -> tuple[str, ...]:
         """What whoever reads a certificate should know about the cells."""
@@ -70,14 +79,27 @@ class Loosely:
             for name, (one, other) in self.variants.items()
         )
 
+    @property
+    def advice(self) -> str:
+        return ", or name it in --categories" if self.advise else ""
+
+    def _written_as_texts(self, where: str, name: str) -> InputError:
+        return InputError(
+            f"{where}, column {name!r} holds numbers written as texts; write them as numbers{self.advice}."
+        )
+
+    def entry(self, index: Sequence[int] | np.ndarray) -> str:
+        """Where a value stands."""
+        return entry([int(index[0]) + self.above, *map(int, index[1:])])
+
     def cells(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
         """Some cells of a CSV file: numbers with gaps, or texts."""
         if name not in self.roles.declared | self.texts:
             try:
-                values = parse(where, name, cells, lines)
+                values = self.parsed(where, name, cells, lines)
             except HoldsText as error:
                 if name in self.numbers or not mostly_texts(cells):
-                    raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
+                    raise InputError(f"{str(error)[:-1]}{self.advice}.") from None
                 _refuse_times(where, name, cells)
             else:
                 self._note_truths(name, cells)
@@ -90,23 +112,38 @@ class Loosely:
         self._note(name, found == "", lambda i: f"{where}, line {lines[i]}")
         return found
 
+    def parsed(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+        """Cells as numbers, with points, or with commas and separators where all of them agree to that."""
+        form = self.roles.decimal or self.forms.get(name, "")
+        try:
+            if form == "comma":
+                raise HoldsText("")
+            values = parse(where, name, cells, lines)
+        except HoldsText:
+            found = decimal_form(where, name, cells, form, lines)
+            if not found:
+                return parse(where, name, cells, lines)
+            self.forms[name] = found
+            return parse(where, name, with_points(cells, found), lines)
+        if not form and "." in "".join(cells):
+            self.forms[name] = "point"
+        return values
+
     def array(self, where: str, name: str, column: np.ndarray) -> np.ndarray:
         """A column of a Parquet or NPZ file: numbers with gaps, or texts."""
 
         def place(index: int) -> str:
-            return f"{where}, {entry(np.array(np.unravel_index(index, column.shape)))}"
+            return f"{where}, {self.entry(np.array(np.unravel_index(index, column.shape)))}"
 
         texts = _texts(column, declared=name in self.roles.declared)
         if texts is None:
             if column.dtype.kind == "O" and any(isinstance(value, str) for value in column.flat):
-                raise InputError(
-                    f"{where}, column {name!r} holds texts and numbers; mend it, or name it in --categories."
-                )
+                raise InputError(f"{where}, column {name!r} holds texts and numbers; mend it{self.advice}.")
             values = convert(where, name, _with_nan(column))
             self._note(name, np.isnan(values).ravel(), place)
             return values
         if name not in self.roles.declared and not mostly_texts(texts.ravel().tolist()):
-            raise _written_as_texts(where, name)
+            raise self._written_as_texts(where, name)
         self.texts.add(name)
         found = np.char.strip(texts)
         found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)
@@ -118,7 +155,7 @@ class Loosely:
         """A column of a Parquet or NPZ file as it is stored, if it can be; in line, whatever its shape."""
         self.gaps.pop(name, None)  # it may be read again
         if isinstance(array, Words):
-            return self.words(name, array, lambda i: f"{where}, {entry([i])}")
+            return self.words(name, array, lambda i: f"{where}, {self.entry([i])}")
         flat = array.reshape(-1)
         if holds_truths(flat):
             self.truths.add(name)
@@ -127,7 +164,7 @@ class Loosely:
                 values, places = np.unique(flat, return_inverse=True)
                 words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
                 flat_words = Words(places.reshape(-1), words)
-                return self.words(name, flat_words, lambda i: f"{where}, {entry([i])}")
+                return self.words(name, flat_words, lambda i: f"{where}, {self.entry([i])}")
             flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
             found = of_numbers(flat)
             if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
@@ -150,7 +187,7 @@ class Loosely:
             told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
             like = sum(count for word, count in told if is_like_a_number(word))
             if told and 2 * like >= sum(count for _, count in told):
-                raise _written_as_texts(place(0).rpartition(",")[0], name)
+                raise self._written_as_texts(place(0).rpartition(",")[0], name)
         self.texts.add(name)
         for i, word in enumerate(found):
             if len(word) > LONGEST_TEXT:
@@ -203,13 +240,6 @@ def holds_truths(column: np.ndarray) -> bool:
     return bool(known) and all(isinstance(value, (bool, np.bool_)) for value in known)
 
 
-def _written_as_texts(where: str, name: str) -> InputError:
-    return InputError(
-        f"{where}, column {name!r} holds numbers written as texts; write them as numbers, or name it in "
-        "--categories."
-    )
-
-
 def mostly_texts(cells: Sequence[str]) -> bool:
     """Whether few of the cells that hold something may be meant as numbers."""
     told = [cell.strip() for cell in cells]
@@ -219,7 +249,8 @@ def mostly_texts(cells: Sequence[str]) -> bool:
 
 def _refuse_times(where: str, name: str, cells: Sequence[str]) -> None:
     told = [cell.strip() for cell in cells if cell.strip()]
-    if all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told):
+    iso = all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told)
+    if iso or iso_times(told, "day-first", where):
         raise InputError(
             f"{where}, column {name!r} holds dates; sort by it with --order, take hours and weekdays from it "
             "with --time, or give the time that has passed as numbers."

@@ -29,6 +29,8 @@ from weights2code.roles import Roles
 
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
+#: Rows that are enough to say that a column tells nothing.
+EVIDENCE = 500
 #: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
 LARGEST = 1e60
 
@@ -90,14 +92,10 @@ def from_columns(
     parts = _divisions(stored.lengths, seed)
     taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
     if taken.gaps:
-        if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
-            # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
-            kept = relevant(
-                from_columns(stored, inputs, outputs, seed, roles=replace(roles, missing="last", season=None))
-            )
-            fewer = tuple(inputs[i] for i in kept)
+        fewer, said = _without_idle_gaps(stored, inputs, outputs, seed, roles)
+        if len(fewer) < len(inputs):
             problem = from_columns(stored, fewer, outputs, seed, name, where, fewest=fewest, roles=roles)
-            return with_remarks(problem, (words_for(inputs, kept, outputs),))
+            return with_remarks(problem, (said,))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, np.array(filled.true_starts), (filled.remark,)
         _refuse_few(stored, where, fewest)
@@ -118,6 +116,31 @@ def from_columns(
     again = take(stored, (*inputs, *outputs), seasons)
     again.number_texts(declared)
     return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _without_idle_gaps(
+    stored: Stored, inputs: tuple[str, ...], outputs: tuple[str, ...], seed: int, roles: Roles
+) -> tuple[tuple[str, ...], str]:
+    """The inputs without those that lack cells and tell nothing, and what to say: their gaps need neither be
+    refused nor cut sequences."""
+    columns = {name: stored.column(name).gaps for name in inputs}
+    empty = {name for name, gaps in columns.items() if gaps and gaps.count == stored.rows}
+    if empty and len(empty) < len(inputs):
+        return tuple(
+            name for name in inputs if name not in empty
+        ), f"{', '.join(sorted(empty))}: no cell holds anything"
+    gaps = {name for name, found in columns.items() if found}
+    if roles.missing == "last" or not gaps or stored.rows < EVIDENCE:
+        return inputs, ""
+    filled = replace(roles, missing="last", season=None)
+    kept = relevant(from_columns(stored, inputs, outputs, seed, roles=filled))
+    if len(inputs) > MANY:
+        return tuple(inputs[i] for i in kept), words_for(inputs, kept, outputs)
+    idle = gaps - {inputs[i] for i in kept}
+    return tuple(name for name in inputs if name not in idle), (
+        f"left out, as cells are missing and nothing was found that tells about {', '.join(outputs)}: "
+        f"{', '.join(sorted(idle))}"
+    )
 
 
 def _problem(

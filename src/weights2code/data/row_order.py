@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.date_forms import iso_times
 from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.tables import OpenTable
 from weights2code.data.times import Times, as_written, remark_on_steps
@@ -50,20 +51,22 @@ def arranged(path: Path, table: OpenTable) -> Arranged:
             raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
         return Arranged(None, np.arange(1, table.shape[0]) * table.shape[1], count)
     ids = None if roles.sequence is None else table.ids(roles.sequence)
-    order = None if roles.order is None else sortable(path, roles.order, table.label(roles.order))
+    order = (
+        None if roles.order is None else sortable(path, roles.order, table.label(roles.order), roles.dates)
+    )
     rows, ends = sequences_in(path, count, ids, order, roles.sequence, roles.order)
     found = Arranged(rows, ends, count)
     if roles.time is not None:
-        found = replace(found, times=times_of(path, roles.time, table.label(roles.time)))
+        found = replace(found, times=times_of(path, roles.time, table.label(roles.time), roles.dates))
     if order is not None:
         moments = order if rows is None else order[rows]
         found = replace(found, remark=remark_on_steps(moments, ends, roles.order or ""))
     return found
 
 
-def times_of(path: Path, name: str, column: np.ndarray) -> Times:
+def times_of(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> Times:
     """A column of times as moments, and as they are written, without their zone."""
-    moments = sortable(path, name, column)
+    moments = sortable(path, name, column, dates)
     written = moments
     if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
         written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
@@ -120,15 +123,17 @@ def _numbered(ids: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.repeat(codes, np.diff(np.concatenate([[0], borders, [len(ids)]]))), borders
 
 
-def sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
-    """Numbers as numbers, times as times, anything else as it is."""
+def sortable(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> np.ndarray:
+    """Numbers as numbers, times as times (`dates`: see `Roles`), anything else as it is."""
     if column.dtype.kind not in "US":
         if column.dtype.kind == "O":
-            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or ISO times.")
+            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or times.")
         return column
     texts = [str(text) for text in column]
     kinds = {NUMBER: "float64", LOCAL_TIME: "datetime64[us]", WORLD_TIME: "datetime64[us]"}
     form = next((form for form in kinds if all(map(form.fullmatch, texts))), None)
+    if form is None and (found := iso_times(texts, dates, f"{path}, column {name!r}")):
+        form, column, texts = LOCAL_TIME, np.array(found), found
     if form is None:
         other = next((text for text in texts if not any(form.fullmatch(text) for form in kinds)), None)
         if other is None:
@@ -136,7 +141,7 @@ def sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
                 f"{path}, column {name!r} mixes numbers, times and times of a zone; write all of them alike."
             )
         raise InputError(
-            f"{path}, column {name!r} holds {shown(other)}, which is no number and no ISO time to sort by; "
+            f"{path}, column {name!r} holds {shown(other)}, which is no number and no time to sort by; "
             "write times like 2024-01-31 12:00."
         )
     try:

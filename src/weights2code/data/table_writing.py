@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.csv_table import collector_at_rest, csv_rows
+from weights2code.data.excel_table import ENDINGS, write_excel
 from weights2code.errors import InputError
 
 #: The formats by what a name ends in; every other ending is CSV.
-FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "NPZ"}
+FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "NPZ"} | dict.fromkeys(ENDINGS, "Excel")
 
 
 def format_of(path: Path) -> str:
-    """CSV, Parquet or NPZ."""
+    """CSV, Parquet, NPZ or Excel."""
     return FORMATS.get(path.suffix.lower(), "CSV")
 
 
@@ -58,7 +59,7 @@ def write_with(
 
     With `only`, the rows where that is true.
     """
-    writers = {"CSV": _write_csv, "Parquet": _write_parquet, "NPZ": _write_npz}
+    writers = {"CSV": _write_csv, "Parquet": _write_parquet, "NPZ": _write_npz, "Excel": _write_excel}
     with _opened(out) as file:
         writers[format_of(path)](path, columns, file, out, only)
 
@@ -164,6 +165,12 @@ def _write_npz(
         for name, values in columns.items():
             with new.open(f"{name}.npy", "w", force_zip64=True) as target:
                 np.lib.format.write_array(target, _plain(values), allow_pickle=False)
+
+
+def _write_excel(
+    path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None, only: np.ndarray | None
+) -> None:
+    write_excel(path, columns, file, only)
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

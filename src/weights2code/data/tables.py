@@ -17,7 +17,8 @@ import numpy as np
 from weights2code.data.arrow_csv import read_with_arrow
 from weights2code.data.columns import Column
 from weights2code.data.csv_table import names_in_csv, read_csv
-from weights2code.data.exact_numbers import entry, refuse_gap
+from weights2code.data.exact_numbers import refuse_gap
+from weights2code.data.excel_table import ENDINGS, excel_columns, names_in_excel
 from weights2code.data.limits import LARGEST, check_readable, find_column
 from weights2code.data.loose_cells import Loosely, Words
 from weights2code.data.parquet_table import first_line, names_in_parquet, parquet_columns, spelled
@@ -45,19 +46,21 @@ class OpenTable:
     loosely: Loosely
 
 
-def open_table(path: Path, roles: Roles) -> OpenTable:
+def open_table(path: Path, roles: Roles, *, advise: bool = True) -> OpenTable:
     """The columns of a file that have a role, to be asked for: values as numbers or texts, labels as such.
 
-    What tells sequences apart is only told apart.
+    What tells sequences apart is only told apart. What cannot be read is refused, with the advice to give it
+    another role where that can be said.
     """
     check_readable(path)
-    loosely, suffix = Loosely(roles), path.suffix.lower()
+    loosely, suffix = Loosely(roles, advise=advise), path.suffix.lower()
     wanted = [*roles.columns, *roles.labels]
     if suffix in (".parquet", ".pq"):
         rows, load = parquet_columns(path, wanted)
         shape: tuple[int, ...] = (rows,)
-    elif suffix == ".npz":
-        arrays = _npz_arrays(path, wanted)
+    elif suffix in (".npz", *ENDINGS):
+        arrays, header = excel_columns(path, wanted) if suffix in ENDINGS else (_npz_arrays(path, wanted), -1)
+        loosely.above = header + 1
         shape, load = next(iter(arrays.values())).shape, arrays.__getitem__
     else:
         return _open_csv(path, loosely)
@@ -67,16 +70,16 @@ def open_table(path: Path, roles: Roles) -> OpenTable:
     def ids(name: str) -> np.ndarray:
         found = load(name)
         if not isinstance(found, Words):
-            return _clean_labels(path, name, found)
+            return _clean_labels(path, name, found, loosely)
         missing = np.array([not word.strip() for word in found.words])[found.places]
         if missing.any():
-            refuse_gap(f"{path}, {entry(np.argwhere(missing)[0])}", name, "")
+            refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
         return found.places
 
     return OpenTable(
         shape,
         lambda name: loosely.column(str(path), name, load(name)),
-        lambda name: _clean_labels(path, name, spelled(load(name))),
+        lambda name: _clean_labels(path, name, spelled(load(name)), loosely),
         ids,
         loosely,
     )
@@ -114,6 +117,8 @@ def names_in(path: Path) -> list[str]:
     try:
         if suffix in (".parquet", ".pq"):
             return names_in_parquet(path)
+        if suffix in ENDINGS:
+            return names_in_excel(path)
         if suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return [info.filename.removesuffix(".npy") for info in archive.infolist()]
@@ -169,7 +174,7 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _clean_labels(path: Path | str, name: str, column: np.ndarray) -> np.ndarray:
+def _clean_labels(path: Path | str, name: str, column: np.ndarray, loosely: Loosely) -> np.ndarray:
     """Labels that can be told apart and, where they are numbers or times, be sorted."""
     if column.dtype.kind == "O" and all(value is None or isinstance(value, str) for value in column.flat):
         missing = np.array([value is None or not value.strip() for value in column.flat]).reshape(
@@ -187,5 +192,5 @@ def _clean_labels(path: Path | str, name: str, column: np.ndarray) -> np.ndarray
     else:
         missing = np.zeros(column.shape, bool)
     if missing.any():
-        refuse_gap(f"{path}, {entry(np.argwhere(missing)[0])}", name, "")
+        refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
     return column
