@@ -1,4 +1,4 @@
-"""`ProgramRegressor`: sequences in, a certified program out, in the manners of scikit-learn.
+"""`ProgramRegressor` and `ProgramClassifier`: sequences in, a certified program out, as in scikit-learn.
 
 Works without scikit-learn; with it, `clone`, `Pipeline` and the rest treat it as one of their own.
 """
@@ -9,30 +9,36 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from weights2code.data import from_lists
 from weights2code.data.loose_cells import Loosely, is_nothing
 from weights2code.data.relevance import narrowed
-from weights2code.data.shapes import Given, read_inputs, read_pair
+from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
 from weights2code.errors import InputError
 from weights2code.plain_estimator import BadInput
+from weights2code.progress import PlainLines
 from weights2code.roles import Roles
 from weights2code.settings import Settings, names
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import NotFittedError
 
 else:
     try:
-        from sklearn.base import BaseEstimator, RegressorMixin
+        from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
         from sklearn.exceptions import NotFittedError
     except ImportError:  # everything but scikit-learn's own tools works without it
-        from weights2code.plain_estimator import BaseEstimator, NotFittedError, RegressorMixin
+        from weights2code.plain_estimator import (
+            BaseEstimator,
+            ClassifierMixin,
+            NotFittedError,
+            RegressorMixin,
+        )
 
 
 DEFAULTS = Settings()
@@ -55,7 +61,7 @@ class SourceText:
         return getattr(self.program, name)
 
 
-class ProgramRegressor(RegressorMixin, BaseEstimator):
+class _ProgramModel(BaseEstimator):
     """Learn a short Python program from sequences of numbers and texts.
 
     Parameters
@@ -87,6 +93,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         Where to train.
     random_state
         Seed of data splits, initial weights and noise.
+    verbose
+        Whether to say on standard error what is going on.
 
     Attributes
     ----------
@@ -97,6 +105,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     explained_ : what each node of the graph does, where that was found out.
     equations_ : the lines of the formula.
     attempts_ : what was tried, and why it was not enough.
+    baseline_ : the score of guessing: the better of a constant, and of the last target again.
     n_features_in_ : number of input columns.
     feature_names_in_ : their names, if X had any.
 
@@ -127,6 +136,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         time_limit: float = DEFAULTS.time_limit,
         device: str = DEFAULTS.device,
         random_state: int | None = 0,
+        verbose: bool = False,
     ) -> None:
         self.categories = categories
         self.missing = missing
@@ -142,9 +152,24 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> ProgramRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sequence: str | None = None,
+        order: str | None = None,
+        groups: Any = None,
+    ) -> Self:
         """Search for a program; everything is checked before the search begins.
+
+        Parameters
+        ----------
+        X, y : see `axes`; of a DataFrame X targets may be given by their names.
+        sequence, order : columns of a DataFrame that tell sequences apart, and that their rows are sorted by.
+        groups : in place of `sequence`, an array that tells the rows of sequences apart.
 
         Raises
         ------
@@ -157,7 +182,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.errors import NotExtracted
 
         with _in_python():
-            given, xs, ys = read_pair(X, y, self.axes, gaps=self.missing != "refuse")
+            labels = labels_of(X, y, sequence, order, groups)
+            given, xs, ys = self._pair(X, y, labels, groups)
             seed = 0 if self.random_state is None else int(self.random_state)
             given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
             changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
@@ -177,7 +203,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
                 season=self.season,
             )
             problem = narrowed(problem)
-        outcome = pipeline.search(problem, settings)
+        outcome = pipeline.search(problem, settings, None, PlainLines() if self.verbose else None)
         if outcome.extraction is None:
             raise NotExtracted(outcome.message)
         self.given_ = given
@@ -190,24 +216,31 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self.explained_ = outcome.extraction.explained
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
+        self.baseline_ = self._baseline(ys)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on."""
+    def predict(self, X: Any, groups: Any = None) -> Any:
+        """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on.
+
+        Whole numbers, truth values and texts come out as such; sequences and order are as in `fit`.
+        """
         given = self._fitted()
         with _in_python():
-            xs = read_inputs(X, given, gaps=self.missing != "refuse")
-            return given.arrange(self._answers(xs))
+            xs = read_inputs(given.labels.split(X)[0], given, gaps=self.missing != "refuse")
+            if not given.labels.divide:
+                return given.arrange(self._answers(xs))
+            apart = given.labels.apart(X, groups, len(xs[0]))
+            return given.arrange([apart.joined(self._answers(apart.split(xs[0])))])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def _rate(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """R squared over all positions, averaged over the outputs; of texts, the share that is right.
 
-        Rows in which something is missing do not count.
+        Rows in which something is missing do not count. `baseline_` is what guessing gets.
         """
         given, gaps = self._fitted(), self.missing != "refuse"
         with _in_python():
-            read_inputs(X, given, gaps=gaps)
-            _, xs, ys = read_pair(X, y, self.axes, gaps=gaps)
+            read_inputs(given.labels.split(X)[0], given, gaps=gaps)
+            _, xs, ys = self._pair(X, y, given.labels, groups)
             answers = np.concatenate(self._answers(xs))
         right = np.concatenate(ys)
         weight = np.ones(len(right))
@@ -216,7 +249,10 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         if gaps:
             known = ~(nothing_in(answers) | nothing_in(right)).any(1)
             answers, right, weight = answers[known], right[known], weight[known]
-        texts = [name in self.program_.program.output_categories for name in given.outputs]
+        return self._score(answers, right, weight)
+
+    def _score(self, answers: np.ndarray, right: np.ndarray, weight: np.ndarray) -> float:
+        texts = [name in self.program_.program.output_categories for name in self.given_.outputs]
         scores = [
             float(weight @ (a == b) / weight.sum())
             if text
@@ -224,6 +260,32 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             for a, b, text in zip(answers.T, right.T, texts, strict=True)
         ]
         return float(np.mean(scores))
+
+    def _baseline(self, ys: Sequence[np.ndarray]) -> float:
+        """The score of the better of two guesses: always the commonest text or mean, and the last target."""
+        whole = [y[~nothing_in(y).any(1)] for y in ys]
+        right = np.concatenate(whole)
+        texts = self.program_.program.output_categories
+        usual = [
+            _commonest(column) if name in texts else column.astype(float).mean()
+            for column, name in zip(right.T, self.given_.outputs, strict=True)
+        ]
+        constant = np.empty(right.shape, object)
+        constant[:] = usual
+        last = np.concatenate([np.concatenate([np.array([usual], object), y])[: len(y)] for y in whole])
+        weight = np.ones(len(right))
+        return max(self._score(guess, right, weight) for guess in (constant, last))
+
+    def _pair(
+        self, X: Any, y: Any, labels: Labels, groups: Any
+    ) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+        """The meaning of X and y, and their sequences."""
+        axes = "steps" if labels != Labels() else self.axes
+        given, xs, ys = read_pair(*labels.split(X, y), axes, gaps=self.missing != "refuse")
+        if labels.divide:
+            apart = labels.apart(X, groups, len(xs[0]))
+            xs, ys = apart.split(xs[0]), apart.split(ys[0])
+        return replace(given, labels=labels), xs, ys
 
     def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
         """Outputs (T, outputs) of each sequence, texts as texts; rows that lack something have none."""
@@ -286,9 +348,38 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = True  # random targets have no program
         tags.input_tags.three_d_array = True
         return tags
+
+
+class ProgramRegressor(RegressorMixin, _ProgramModel):
+    __doc__ = _ProgramModel.__doc__
+    score = _ProgramModel._rate  # type: ignore[assignment]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # random targets have no program
+        return tags
+
+
+class ProgramClassifier(ClassifierMixin, _ProgramModel):
+    """Learn a short Python program whose output is one of a few: texts, truth values or whole numbers.
+
+    As `ProgramRegressor`, but for `score`, the share that is right, and `classes_`, of a single target.
+    """
+
+    score = _ProgramModel._rate  # type: ignore[assignment]
+
+    def fit(self, X: Any, y: Any = None, **labels: Any) -> Self:
+        """Search for a program; the arguments are those of `ProgramRegressor.fit`."""
+        return super().fit(X, y, **labels)
+
+    def _score(self, answers: np.ndarray, right: np.ndarray, weight: np.ndarray) -> float:
+        return float(weight @ (answers == right).all(1) / weight.sum())
+
+    def _baseline(self, ys: Sequence[np.ndarray]) -> float:
+        self.classes_ = np.unique(np.concatenate(ys)[:, 0])
+        return super()._baseline(ys)
 
 
 @contextmanager
@@ -298,7 +389,13 @@ def _in_python() -> Iterator[None]:
         yield
     except InputError as error:
         told = re.sub(r"--missing (\w+)", r"missing='\1'", str(error))
-        raise BadInput(re.sub(r"--(categories|season)\b", r"\1=", told)) from None
+        told = re.sub(r"--([a-z]+(?:-[a-z]+)*)\b", lambda found: f"{found[1].replace('-', '_')}=", told)
+        raise BadInput(told) from None
+
+
+def _commonest(column: np.ndarray) -> Any:
+    values, counts = np.unique(column, return_counts=True)
+    return values[int(np.argmax(counts))]
 
 
 def nothing_in(table: np.ndarray) -> np.ndarray:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from weights2code.cli import commands, main
-from weights2code.cli.progress import PLAIN_INTERVAL, PlainLines, _bar, reporter
+from weights2code.cli.progress import _bar, reporter
 from weights2code.extraction.attempt import Attempt
 from weights2code.language import Recurrence, Step, Var, integers
 from weights2code.program import Program
+from weights2code.progress import PLAIN_INTERVAL, PlainLines
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
 from weights2code.verify.links import NetworkCertificate, Offered

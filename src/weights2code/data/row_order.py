@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,6 +33,15 @@ class Arranged:
     count: int
     times: Times = (np.zeros(0), np.zeros(0))
     remark: str = ""
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """The rows of each sequence."""
+        return np.split(values if self.rows is None else values[self.rows], self.ends)
+
+    def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The rows of all sequences in the order of the table."""
+        whole = np.concatenate(parts)
+        return whole if self.rows is None else whole[np.argsort(self.rows)]
 
     @property
     def listed(self) -> np.ndarray:
@@ -74,7 +84,7 @@ def times_of(path: Path, name: str, column: np.ndarray, dates: str | None = None
 
 
 def sequences_in(
-    path: Path,
+    path: Path | str,
     count: int,
     ids: np.ndarray | None,
     keys: np.ndarray | None,
@@ -123,7 +133,7 @@ def _numbered(ids: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.repeat(codes, np.diff(np.concatenate([[0], borders, [len(ids)]]))), borders
 
 
-def sortable(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> np.ndarray:
+def sortable(path: Path | str, name: str, column: np.ndarray, dates: str | None = None) -> np.ndarray:
     """Numbers as numbers, times as times (`dates`: see `Roles`), anything else as it is."""
     if column.dtype.kind not in "US":
         if column.dtype.kind == "O":
