@@ -25,7 +25,7 @@ from weights2code.data.tables import OpenTable, names_in, open_table
 from weights2code.data.texts import numbered
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
-from weights2code.language import Domain, Recurrence, definition_variables
+from weights2code.language import Domain
 from weights2code.language.categories import decoded, encoded, in_words, truths_of
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
@@ -154,7 +154,7 @@ def predict(
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
     # of many columns of the fit few may be left, what comes from times is no column, and some are not read
     known = [name for name in rule.inputs if name in (given.inputs or ())]
-    read = [name for name in known if name in live_inputs(rule)] or known
+    read = [name for name in known if name in program.reading().recurrence.inputs] or known
     roles = replace(
         given,
         inputs=tuple(read),
@@ -294,11 +294,6 @@ def after_gaps(whole: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.n
     later = np.zeros(len(whole), bool)
     later[whole] = np.repeat(after, ended - begun)
     return later, (ended - begun)[after]
-
-
-def live_inputs(rule: Recurrence) -> set[str]:
-    """The names that a rule reads."""
-    return {v.name for step in rule.live().steps for v in definition_variables(step.definition)}
 
 
 def _write_wrong(path: Path, wrong: Path, made: Mapping[str, np.ndarray], missed: np.ndarray | None) -> None:

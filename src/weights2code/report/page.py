@@ -62,9 +62,10 @@ def _footer(contents: Contents) -> str:
 def _box_script(contents: Contents) -> list[str]:
     if contents.program is None:
         return []
-    program = contents.program
-    columns = len(program.recurrence.inputs)
-    examples = [[_plain(example[:, i]) for i in range(columns)] for example in contents.examples]
+    program = contents.program.reading()
+    given = contents.program.recurrence.inputs
+    read = [given.index(name) for name in program.recurrence.inputs]
+    examples = [[_plain(example[:, i]) for i in read] for example in contents.examples]
     if not examples:
         examples = [[[max(domain.low, 0.0)] * 8 for domain in program.domains]]
     return [

@@ -270,9 +270,9 @@ def _shown(value: Any) -> str:
 
 def try_section(contents: Contents, _: Figures) -> str:
     """The box; its content is made by the script."""
-    program = contents.program
-    if program is None:
+    if contents.program is None:
         return ""
+    program = contents.program.reading()
     columns = zip(program.recurrence.inputs, program.domains, strict=True)
     fields = "".join(
         f'<div class="field"><label for="column{i}">{escape(name)} <span class="hint">{escape(str(domain))}'
