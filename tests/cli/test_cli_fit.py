@@ -92,7 +92,7 @@ def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixtur
         (["--inputs", "inflow"], "--targets is missing"),
         (["--inputs", "inflo", "--targets", "level"], "did you mean 'inflow'"),
         (["--inputs", "inflow,inflow", "--targets", "level"], "twice"),
-        (["--inputs", "inflow", "--targets", "level", "--samples", "5"], "leave out --samples"),
+        (["--inputs", "inflow", "--targets", "level", "--samples", "5"], "there is no --samples"),
         (["--inputs", "inflow", "--targets", "level", "--layout", "concat"], "concat layout"),
     ],
 )

@@ -208,15 +208,19 @@ def _proof(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     with _opened(options) as folder:
-        from weights2code.report import write_plots, write_report
+        from weights2code.report import gather, write_plots, write_report
 
-        made = [write_report(folder)]
+        contents = gather(folder)
+        made = [write_report(folder, contents=contents)]
         if options.plots:
             made += write_plots(folder, options.plots)
+    files, notes = [str(path) for path in made], list(contents.notes)
     if options.json:
-        print(json.dumps({"folder": str(folder.path), "files": [str(path) for path in made]}, indent=2))
+        print(json.dumps({"folder": str(folder.path), "files": files, "notes": notes}, indent=2))
     else:
-        print("\n".join(str(path) for path in made))
+        print("\n".join(files))
+        if notes and not options.quiet:
+            print("\n".join(f"w2c report: {note}" for note in notes), file=sys.stderr)
     return 0
 
 

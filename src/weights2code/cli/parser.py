@@ -243,7 +243,7 @@ def _bench(commands: Any) -> None:
     parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
     parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
     add_engine_options(parser)
-    _add_settings(parser, without="seed")
+    _add_settings(parser, without=("seed",))
     _add_output(parser)
 
 
@@ -328,7 +328,8 @@ def _fit(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
     _add_columns(parser)
-    _add_run(parser, "run folder; default w2c-runs/FILE-seedN in the current directory")
+    out = "run folder; default w2c-runs/FILE-seedN in the current directory"
+    _add_run(parser, out, without=("samples", "length"))
 
 
 def _train(commands: Any) -> None:
@@ -363,10 +364,12 @@ def _add_role(parser: Any, name: str) -> None:
     parser.add_argument("--" + name.replace("_", "-"), dest=name, help=role.help, **shown)
 
 
-def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:
-    """The options of a command that trains."""
+def _add_run(
+    parser: argparse.ArgumentParser, out: str, *, required: bool = False, without: Sequence[str] = ()
+) -> None:
+    """The options of a command that trains, but for those that it would refuse."""
     parser.add_argument("--out", metavar="DIR", required=required, help=out)
-    _add_settings(parser)
+    _add_settings(parser, without)
     _add_output(parser)
 
 
@@ -378,10 +381,10 @@ def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser, without: str = "") -> None:
+def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
     for name in names():
-        if name != without:
+        if name not in without:
             add_setting(groups[Option.of(name).group], name)
 
 

@@ -39,7 +39,7 @@ def page(contents: Contents) -> str:
         f"<style>\n{asset('page.css')}{asset('drawing.css')}</style>\n</head>\n<body>\n"
         '<a class="skip" href="#content">Skip to the content</a>\n'
         '<header><div class="top"><p class="kicker">'
-        f"Extracted program, weights2code {escape(__version__)}</p>"
+        f"{_kicker(contents)}, weights2code {escape(__version__)}</p>"
         '<button type="button" id="theme" hidden></button></div>'
         f"<h1>{title}</h1>{head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
@@ -48,6 +48,13 @@ def page(contents: Contents) -> str:
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )
+
+
+def _kicker(contents: Contents) -> str:
+    """What the page is about."""
+    if contents.program is None or contents.certificate is None:
+        return "No program"
+    return "Extracted program" if contents.certificate.verified else "No rule that holds; the best attempt"
 
 
 def _footer(contents: Contents) -> str:
