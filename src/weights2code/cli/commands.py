@@ -73,8 +73,8 @@ def train(options: argparse.Namespace) -> int:
     state = "was complete already" if finished_before else "trained"
     fit = "fits" if trained.fitted else "does not fit the data"
     sentence = (
-        f"{source} {state}: rung {trained.rung} {fit}, hard loss {trained.losses[0]:.2g} of the variance, "
-        f"rounding accuracy {trained.accuracies[0]:.4f}, in {options.out}"
+        f"{source} {state}: rung {trained.rung} {fit}, {trained.losses[0]:.2g} of the variance is left, "
+        f"{trained.accuracies[0]:.4f} of the outputs are right, in {options.out}"
     )
     if result["cut_short"]:
         sentence += (
