@@ -14,9 +14,9 @@ import pytest
 from weights2code.cli import main
 from weights2code.data import file_source, from_file
 from weights2code.errors import InputError
-from weights2code.language import BITS, Expr, Op, Recurrence, Step, Var, integers, op, texts
+from weights2code.language import BITS, Const, Expr, Op, Recurrence, Step, Var, integers, op, texts
 from weights2code.program import Program
-from weights2code.report.contents import _missed
+from weights2code.report.contents import _gaps, _missed
 from weights2code.report.decisions import decisions
 from weights2code.report.page import page
 from weights2code.report.states import machine_drawing, machine_of
@@ -132,3 +132,16 @@ def test_a_report_says_if_the_verdict_was_not_checked_again(
     assert main(["report", str(run_folder)]) == 0
     assert "the verdict is not checked again: there is no file log.csv" in capsys.readouterr().err
     assert "not checked again for this page" in (run_folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_gaps_around_thresholds_are_shown(
+    tmp_path: Path, make_contents: Callable[..., Any], make_certificate: Callable[..., Any]
+):
+    path = tmp_path / "log.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{int(x <= 98)}\n" for x in [3, 98, 101, 150, 60] * 8))
+    problem = from_file(file_source(path, ["x"], ["y"]), 0)
+    rule = Recurrence(("x",), (Step("y", Op("le", (Var("x"), Const(98)))),), ("y",))
+    made = Program("p", rule, problem.domains, True)
+    html = page(replace(make_contents(made), gaps=_gaps(made, problem)))
+    row = html.partition('aria-label="Thresholds"')[2].partition("</tbody>")[0]
+    assert re.findall(r"<td>(.*?)</td>", row) == ["98", "101", "x[t] &lt; 100"]

@@ -28,6 +28,7 @@ from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.simplify.thresholds import Gap, gaps
 from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
@@ -68,6 +69,7 @@ class Contents:
     explained : the graph; without data its heads are unmatched, and its formulas those that were stored.
     values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
     fresh : sequences that training did not see.
+    gaps : of own data, the nearest values on both sides of each threshold.
     checked : whether the verdict was made or checked just now.
     """
 
@@ -88,6 +90,7 @@ class Contents:
     notes: tuple[str, ...] = ()
     checked: bool = True
     missed: Missed | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
@@ -148,6 +151,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         valid=valid,
         fresh=_fresh(problem and problem.asked),
         missed=None if problem is None else _missed(program, problem.asked),
+        gaps=() if problem is None else _gaps(program, problem.asked),
         checked=problem is not None or outcome is not None,
         **common,
     )
@@ -239,6 +243,15 @@ def _missed(program: Program, problem: Problem) -> Missed | None:
         (*map(_plain, a), *map(_plain, b), *map(_plain, c)) for a, b, c in zip(inputs, *both, strict=True)
     )
     return Missed(read, int(wrong.sum()), int(told.judged.sum()), listed)
+
+
+def _gaps(program: Program, problem: Problem) -> tuple[Gap, ...]:
+    """Where own data have no values around the thresholds of a program."""
+    rule, parts = program.recurrence, (problem.training, problem.validation, problem.held_out)
+    if problem.reference is not None or not set(rule.inputs) <= set(problem.inputs):
+        return ()
+    read = [problem.inputs.index(name) for name in rule.inputs]
+    return tuple(gaps(rule, [replace(part, x=part.x[..., read]) for part in parts if part is not None]))
 
 
 def _plain(value: Any) -> Any:

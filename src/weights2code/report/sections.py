@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
-from weights2code.language import Recurrence
+from weights2code.language import Recurrence, formula
 from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
 from weights2code.program import Origin, Program
@@ -25,7 +25,7 @@ from weights2code.report.decisions import decisions
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import percent
 from weights2code.report.listing import listing
-from weights2code.report.node_names import readable, short_name
+from weights2code.report.node_names import indexed, readable, short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.states import machine_drawing, machine_of
@@ -186,6 +186,24 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         known = _inside(certificate.listing.explain())
         text += f"<h3>The listing and the network</h3><p><code>program_raw.py</code> is {known}</p>"
     return text
+
+
+def threshold_section(contents: Contents, _: Figures) -> str:
+    """How exactly the data say where the thresholds lie."""
+    if not contents.gaps:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(formula(gap.test, indexed)[1:-1])}</th><td>{_shown(gap.below)}</td>'
+        f"<td>{_shown(gap.above)}</td><td>{escape(formula(gap.roundest(), indexed)[1:-1])}</td></tr>"
+        for gap in contents.gaps
+    )
+    heads = ("test", "largest value below", "smallest above", "roundest")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return (
+        "<p>Between the two values the data have none, so that every threshold there fits them as well.</p>"
+        '<div class="scroll" role="region" tabindex="0" aria-label="Thresholds"><table><thead>'
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
 def wrong_section(contents: Contents, _: Figures) -> str:
@@ -420,6 +438,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], str]], ...] = (
     ("try", "Try it", try_section),
     ("program", "Program", program_section),
     ("rule", "The rule as a table", decision_section),
+    ("thresholds", "Thresholds", threshold_section),
     ("states", "What it remembers", state_section),
     ("wrong", "What the rule misses", wrong_section),
     ("verdict", "What the verdict rests on", verdict_section),
