@@ -18,7 +18,7 @@ from weights2code.data import from_lists
 from weights2code.data.loose_cells import Loosely, is_nothing
 from weights2code.data.relevance import narrowed
 from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
-from weights2code.errors import InputError
+from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
 from weights2code.progress import PlainLines
 from weights2code.roles import Roles
@@ -203,7 +203,10 @@ class _ProgramModel(BaseEstimator):
                 season=self.season,
             )
             problem = narrowed(problem)
-        outcome = pipeline.search(problem, settings, None, PlainLines() if self.verbose else None)
+        try:
+            outcome = pipeline.search(problem, settings, None, PlainLines() if self.verbose else None)
+        except np.linalg.LinAlgError:
+            raise BadInput(TOO_FAR) from None
         if outcome.extraction is None:
             raise NotExtracted(outcome.message)
         self.given_ = given

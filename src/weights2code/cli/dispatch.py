@@ -18,7 +18,7 @@ from importlib import import_module
 
 from weights2code.cli.interrupts import INTERRUPTED, STOPPED, name_command
 from weights2code.cli.parser import build_parser
-from weights2code.errors import Weights2CodeError
+from weights2code.errors import TOO_FAR, Weights2CodeError
 
 #: Commands that have a module of their own.
 OWN_MODULE = ("bench", "experiment")
@@ -73,7 +73,7 @@ def _sentence(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):
         return "there is not enough memory for these sizes; make them smaller.", 2
     if type(error).__name__ == "LinAlgError":
-        return "the numbers are too large, too small or too far apart to compute with; give other units.", 2
+        return TOO_FAR, 2
     return None
 
 

@@ -41,11 +41,7 @@ class Network:
     integer_outputs: bool
 
     def __repr__(self) -> str:
-        graph = self.graph
-        return (
-            f"Network({', '.join(graph.inputs)} -> {', '.join(graph.outputs)}; {len(graph.live())} of "
-            f"{len(graph.nodes)} nodes matter)"
-        )
+        return repr(self.graph).replace("DiscreteGraph", "Network")
 
     def __call__(self, x: Any) -> np.ndarray:
         """Outputs of one sequence, (T,) or (T, columns), or of several, (n, T, columns), in the user's units.
