@@ -35,7 +35,7 @@ def both(path: Path, values: tuple[str, ...], labels: tuple[str, ...] = ()):
     if found is None:
         return None, None
     right = read_csv(path, slow)
-    columns = {name: quick.words(name, v, str) if isinstance(v, Words) else quick.read(name, v)
+    columns = {name: quick.words("here", name, v, str) if isinstance(v, Words) else quick.read(name, v)
                for name, v in found.items() if name in values}  # fmt: skip
     return columns, {name: slow.read(name, right[name]) for name in values}
 

@@ -83,12 +83,7 @@ class Loosely:
     def advice(self) -> str:
         return ", or name it in --categories" if self.advise else ""
 
-    def _written_as_texts(self, where: str, name: str) -> InputError:
-        return InputError(
-            f"{where}, column {name!r} holds numbers written as texts; write them as numbers{self.advice}."
-        )
-
-    def entry(self, index: Sequence[int] | np.ndarray) -> str:
+    def entry(self, index: Sequence[Any] | np.ndarray) -> str:
         """Where a value stands."""
         return entry([int(index[0]) + self.above, *map(int, index[1:])])
 
@@ -129,47 +124,31 @@ class Loosely:
             self.forms[name] = "point"
         return values
 
-    def array(self, where: str, name: str, column: np.ndarray) -> np.ndarray:
-        """A column of a Parquet or NPZ file: numbers with gaps, or texts."""
+    def column(self, where: str, name: str, array: np.ndarray | Words) -> Column:
+        """A column of anything but a CSV file, in line, whatever its shape: as it is stored, if it can be."""
+        self.gaps.pop(name, None)  # it may be read again
+        shape = (len(array.places),) if isinstance(array, Words) else array.shape
 
         def place(index: int) -> str:
-            return f"{where}, {self.entry(np.array(np.unravel_index(index, column.shape)))}"
+            return f"{where}, {self.entry(np.unravel_index(index, shape))}"
 
-        texts = _texts(column, declared=name in self.roles.declared)
-        if texts is None:
-            if column.dtype.kind == "O" and any(isinstance(value, str) for value in column.flat):
-                raise InputError(f"{where}, column {name!r} holds texts and numbers; mend it{self.advice}.")
-            values = convert(where, name, _with_nan(column))
-            self._note(name, np.isnan(values).ravel(), place)
-            return values
-        if name not in self.roles.declared and not mostly_texts(texts.ravel().tolist()):
-            raise self._written_as_texts(where, name)
-        self.texts.add(name)
-        found = np.char.strip(texts)
-        found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)
-        _refuse_long(found.ravel(), name, place)
-        self._note(name, (found == "").ravel(), place)
-        return found
-
-    def column(self, where: str, name: str, array: np.ndarray | Words) -> Column:
-        """A column of a Parquet or NPZ file as it is stored, if it can be; in line, whatever its shape."""
-        self.gaps.pop(name, None)  # it may be read again
-        if isinstance(array, Words):
-            return self.words(name, array, lambda i: f"{where}, {self.entry([i])}")
+        given = array if isinstance(array, Words) else _words(array.reshape(-1), name in self.roles.declared)
+        if given is not None:
+            return self.words(where, name, given, place)
+        assert isinstance(array, np.ndarray)
         flat = array.reshape(-1)
         if holds_truths(flat):
             self.truths.add(name)
         if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
-            if name in self.roles.declared:
-                values, places = np.unique(flat, return_inverse=True)
-                words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
-                flat_words = Words(places.reshape(-1), words)
-                return self.words(name, flat_words, lambda i: f"{where}, {self.entry([i])}")
             flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
             found = of_numbers(flat)
             if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
                 return replace(found, truths=name in self.truths)
-        return self.read(name, self.array(where, name, array).reshape(-1))
+        if array.dtype.kind == "O" and any(isinstance(value, str) for value in flat):
+            raise InputError(f"{where}, column {name!r} holds texts and numbers; mend it{self.advice}.")
+        values = convert(where, name, _with_nan(array)).reshape(-1)
+        self._note(name, np.isnan(values), place)
+        return self.read(name, values)
 
     def read(self, name: str, values: np.ndarray) -> Column:
         """A column that was read: numbers, or texts."""
@@ -178,7 +157,7 @@ class Loosely:
         words, places = np.unique(values, return_inverse=True)
         return self._of_texts(name, places.reshape(-1), words.tolist())
 
-    def words(self, name: str, given: Words, place: Callable[[int], str]) -> Column:
+    def words(self, where: str, name: str, given: Words, place: Callable[[int], str]) -> Column:
         """Texts that are stored as places in a list of words; `place` says where a row stands."""
         counts = np.bincount(given.places, minlength=len(given.words))
         stripped = [word.strip() for word in given.words]
@@ -187,7 +166,10 @@ class Loosely:
             told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
             like = sum(count for word, count in told if is_like_a_number(word))
             if told and 2 * like >= sum(count for _, count in told):
-                raise self._written_as_texts(place(0).rpartition(",")[0], name)
+                raise InputError(
+                    f"{where}, column {name!r} holds numbers written as texts; write them as numbers"
+                    f"{self.advice}."
+                )
         self.texts.add(name)
         for i, word in enumerate(found):
             if len(word) > LONGEST_TEXT:
@@ -267,21 +249,20 @@ def _refuse_long(texts: np.ndarray, name: str, place: Any) -> None:
         )
 
 
-def _texts(column: np.ndarray, *, declared: bool) -> np.ndarray | None:
-    """The column as texts, if that is what it holds; a missing one is empty."""
-    if column.dtype.kind == "U":
-        return column
+def _words(column: np.ndarray, declared: bool) -> Words | None:
+    """The column as texts, if that is what it holds, or was declared to; a missing one is empty."""
     if column.dtype.kind == "S":
-        return np.char.decode(column, "utf-8")
+        column = np.char.decode(column, "utf-8")
     if column.dtype.kind == "O":
-        known = [value for value in column.flat if not is_nothing(value)]
-        if known and all(isinstance(value, str) for value in known):
-            told = ["" if is_nothing(value) else value for value in column.flat]
-            return np.array(told, dtype=str).reshape(column.shape)
-    if not declared:
+        known = [value for value in column if not is_nothing(value)]
+        if not declared and not (known and all(isinstance(value, str) for value in known)):
+            return None
+        column = np.array(["" if is_nothing(value) else as_text(value) for value in column], dtype=str)
+    elif column.dtype.kind != "U" and not declared:
         return None
-    told = ["" if is_nothing(value) else as_text(value) for value in column.astype(object).flat]
-    return np.array(told, dtype=str).reshape(column.shape)
+    values, places = np.unique(column, return_inverse=True)
+    words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
+    return Words(places.reshape(-1), words)
 
 
 def _with_nan(column: np.ndarray) -> np.ndarray:

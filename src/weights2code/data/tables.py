@@ -94,7 +94,7 @@ def _open_csv(path: Path, loosely: Loosely) -> OpenTable:
     def column(name: str) -> Column:
         found = held[name]
         if isinstance(found, Words):
-            return loosely.words(name, found, lambda row: f"{path}, line {row + 2}")
+            return loosely.words(str(path), name, found, lambda row: f"{path}, line {row + 2}")
         return loosely.read(name, found)
 
     def label(name: str) -> np.ndarray:
