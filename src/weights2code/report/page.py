@@ -13,7 +13,7 @@ from html import escape
 from weights2code import __version__
 from weights2code.report.contents import Contents
 from weights2code.report.head import head
-from weights2code.report.javascript import literal, machine, operators
+from weights2code.report.javascript import literal, machine
 from weights2code.report.sections import Figures, made_sections
 from weights2code.report.svg import asset, number
 
@@ -27,7 +27,7 @@ def page(contents: Contents) -> str:
         f"{escape(heading)}</h2>{body}</section>"
         for anchor, heading, body in sections
     )
-    scripts = [f"{operators()}\n{asset('page.js')}", *_box_script(contents)]
+    scripts = [asset("page.js"), *_box_script(contents)]
     notes = "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
     title = escape(contents.source)
     return (
