@@ -148,8 +148,8 @@ def predict(
     from the roles that columns had in the fit.
     """
     program, certificate = program_in(folder)
-    for place in (out, *filter(None, (wrong,))):
-        check_target(path, place)
+    for target in (out, *filter(None, (wrong,))):
+        check_target(path, target)
     rule, source = program.recurrence, folder.source
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
     # of many columns of the fit few may be left, what comes from times is no column, and some are not read
@@ -170,12 +170,18 @@ def predict(
     columns = {name: table.column(name).at(rows) for name in (*read, *(rule.outputs if has_targets else ()))}
     leaves = {} if roles.time is None else _time_leaves(path, program, known, stand, roles.time)
     x = np.empty((stand.count, len(rule.inputs)))
+
+    def place(row: int) -> str:
+        at = int(rows[row])
+        csv = format_of(path) == "CSV"
+        return f"{path}, {f'line {_lines_of(path, {at})[at]}' if csv else table.loosely.entry([at])}"
+
     for i, name in enumerate(rule.inputs):
         x[:, i] = program.domains[i].low
         if name in leaves:
             x[:, i] = leaves[name][rows]
         elif name in columns:
-            x[:, i] = as_read(path, name, columns[name], program, roles, starts)
+            x[:, i] = as_read(path, name, columns[name], program, roles, starts, place)
     answers = over(program, x, lengths)
     targets = None
     if has_targets:
@@ -226,10 +232,11 @@ def as_read(
     program: Program,
     roles: Roles,
     starts: np.ndarray,
+    place: Callable[[int], str] | None = None,
 ) -> np.ndarray:
     """A column as the numbers that a program computes with, gaps dealt with as `roles` say; nothing is `nan`.
 
-    `starts` is where the sequence of each row begins.
+    `starts` is where the sequence of each row begins, `place` says where a row stands.
     """
     rule, known = program.recurrence, program.categories.get(name, ())
     asked = name in rule.inputs
@@ -247,10 +254,11 @@ def as_read(
         told = [same(text) for text in column.texts or ()]
         values = numbered(column.values, told, codes, np.nan)
         if asked and (values < 0).any():
-            other = (column.texts or ())[int(column.values[int(np.argmax(values < 0))]) - 1]
+            first = int(np.argmax(values < 0))
+            other = (column.texts or ())[int(column.values[first]) - 1]
             raise InputError(
-                f"{where}, column {name!r}: {other} is none of {program.domains[rule.inputs.index(name)]}, "
-                "which is all that the program knows."
+                f"{place(first) if place else where}, column {name!r}: {other!r} is "
+                f"none of {program.domains[rule.inputs.index(name)]}, which is all that the program knows."
             )
     return carried(values, starts) if roles.missing == "last" else values
 

@@ -329,8 +329,8 @@ def test_the_network_has_a_line_of_its_own():
     told = [line for line in lines if line.startswith(("network", "taught"))]
     assert told == [
         "network: differs; not the program's output after the inputs 1; it is as it was trained",
-        "taught: proved; equal to the program at every length for inputs in bits; it was wired for the rule and "
-        "trained after the program was found",
+        "taught: proved; equal to the program at every length for inputs in bits; it was wired for the rule "
+        "and trained after the program was found",
     ]
     assert not any(line.startswith("broken link") for line in lines)
 

@@ -329,3 +329,18 @@ def test_large_tables_are_read_and_written_like_small_ones(
     lines = told[0].splitlines()
     assert [line.rpartition(",")[0] for line in lines[1:]] == rows
     assert lines[10].endswith("n9,2.0")
+
+
+def test_texts_that_the_program_does_not_know_are_named_with_their_line(
+    made_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+):
+    Path("rows.csv").write_text("event,day,count\na,1,1\n")
+    rule = Recurrence(("event",), (Step("count", Var("count", 1) + Var("event").equals(1)),), ("count",))
+    source = file_source("rows.csv", ["event"], ["count"], order="day", ignore_case=["event"])
+    made_folder(Path("out"), source, Program("gate", rule, (texts(["on", "off"]),), True))
+    Path("new.csv").write_text("event,day\nON,3\n\noff,2\nslam,1\n")
+    assert main(["predict", "out", "new.csv"]) == 2
+    assert "new.csv, line 5, column 'event': 'slam' is none of" in capsys.readouterr().err
+    Path("new.csv").write_text("event,day\nON,3\noff,2\n")
+    assert main(["predict", "out", "new.csv", "--quiet"]) == 0
+    assert capsys.readouterr().out == "event,day,count\nON,3,1\noff,2,0\n"
