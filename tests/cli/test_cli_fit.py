@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
+from weights2code.roles import ROLES
 
 
 @pytest.fixture(autouse=True)
@@ -171,3 +172,14 @@ def test_what_linear_algebra_says_stays_inside(
     assert capsys.readouterr().err == (
         "w2c fit: the numbers are too large, too small or too far apart to compute with; give other units.\n"
     )
+
+
+def test_the_help_of_fit_has_what_a_file_can_be_given_and_nothing_that_it_refuses(
+    capsys: pytest.CaptureFixture[str],
+):
+    assert main(["fit", "--help"]) == 0
+    said = capsys.readouterr().out
+    for name in ROLES:
+        assert f"--{name.replace('_', '-')} " in said
+    assert "--samples" not in said
+    assert "--length" not in said

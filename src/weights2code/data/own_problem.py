@@ -101,6 +101,7 @@ def from_columns(
         _refuse_few(stored, where, fewest)
         parts = _divisions(stored.lengths, seed, filled.true_starts)
         taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
+    _refuse_names(outputs, taken, stored.rows, where)
     inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
     problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
     problem = replace(problem, rows=_rows(taken, inputs, outputs, true_starts, of))
@@ -214,6 +215,17 @@ def _without_names(
         )
     each = "has another text" if len(named) == 1 else "have other texts"
     return kept, (f"{', '.join(named)} {each} in every row, so nothing can be learned from that",)
+
+
+def _refuse_names(outputs: tuple[str, ...], taken: Taken, rows: int, where: str) -> None:
+    """Refuse targets of texts that hardly ever come again."""
+    for column in outputs:
+        if 2 * len(taken.texts.get(column, ())) > rows:
+            raise InputError(
+                f"{where}: the target {column!r} holds {len(taken.texts[column])} texts in {rows} rows, such "
+                f"as {quoted(taken.texts[column][0])}; a rule chooses among texts that come again, so write "
+                "numbers as numbers, or name another target."
+            )
 
 
 def _divisions(
