@@ -25,7 +25,7 @@ from weights2code.data.problem import Regime
 from weights2code.effort import within
 from weights2code.experiments.limits import formula
 from weights2code.experiments.tables import markdown
-from weights2code.extraction.extract import extract
+from weights2code.extraction.from_networks import extract
 from weights2code.extraction.values import Log
 from weights2code.settings import Settings
 from weights2code.source import problem_of

@@ -23,8 +23,8 @@ import z3
 
 from weights2code.errors import InputError
 from weights2code.export.proof import write_proof
-from weights2code.memory.stored import problem_in
 from weights2code.run_folder import open_existing
+from weights2code.views.hidden import problem_in
 
 #: Milliseconds that cvc5 may take for one question.
 PATIENCE = "20000"

@@ -1,14 +1,16 @@
 """The driver, from a problem to a certified program; it reads as the table of contents.
 
-    task or file -> sequences -> model -> discrete graph -> explained graph -> program -> certificate
+    task or file -> sequences -> rules that rows show, then networks -> program -> its network -> certificate
 
-For each rung of the ladder: extract; stop? What was tried, and why it was not enough, is kept and said.
+Whatever proposes a rule, the first that is verified ends the search. What was tried, and why it was not
+enough, is kept and said.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,16 +20,13 @@ from weights2code.data.by_key import telling_apart
 from weights2code.effort import now, within
 from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.beginnings import climb_uncut, extract_uncut
-from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import with_explanation, with_listing
-from weights2code.extraction.hidden import HiddenClimb, extract_hidden
+from weights2code.extraction.from_networks import last_resort, of_rung, with_explanation, with_listing
+from weights2code.extraction.from_rows import from_rows
 from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
+from weights2code.extraction.made import with_made_network
 from weights2code.extraction.members import fit_of
-from weights2code.extraction.seasons import climb_seasonal
-from weights2code.extraction.values import Log
-from weights2code.memory.stored import leave_memory, memory_in, problem_in, remembered
+from weights2code.extraction.values import Extraction, Log
 from weights2code.recheck import (
     certified_again,
     check_written,
@@ -38,14 +37,14 @@ from weights2code.results import Outcome, certificate_dict, leave_files, read_ru
 from weights2code.run_folder import CERTIFICATE, LATEX, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.views.hidden import States, as_far_back, problem_in, remembered
 
 if TYPE_CHECKING:
-    from weights2code.training.ruled_out import Skipped
-    from weights2code.training.search import Progress
+    from weights2code.training.search import Progress, Trained
 
 #: Values of a column that may be categories.
 FEWEST_CODES, MOST_CODES = 3, 20
-#: The last resort ends at so many times the time limit.
+#: What comes after the search ends at so many times the time limit.
 OVERTIME = 1.1
 
 
@@ -64,9 +63,7 @@ def search(
     progress: Progress | None = None,
     began: float | None = None,
 ) -> Outcome:
-    """Climb the ladder until a program is verified, or the time is up, counted from `began` on."""
-    from weights2code.training.train import ladder_of, rungs_of, write_metrics
-
+    """Ask every proposer until a program is verified, or the time is up, counted from `began` on."""
     if folder and folder.trained:
         if folder.has(CERTIFICATE):
             return finished(folder, remembered(problem, folder))
@@ -74,44 +71,113 @@ def search(
         if outcome.exit_code == 0:
             return outcome
     began, limit = now() if began is None else began, settings.cut_after()
-    climb = Climb(problem, Log(settings.seed, settings.lowest_cut))
-    skipped: list[Skipped] = []
+    found = _Found(problem, settings, Log(settings.seed, settings.lowest_cut))
     with within(limit, since=began) as time_limit:
-        since_the_start = climb_uncut(climb, settings)
-        if since_the_start and folder:
-            write_metrics(folder, list(since_the_start.history))
-        seasonal = None if since_the_start else climb_seasonal(problem, settings)
-        if seasonal and folder:
-            write_metrics(folder, [epoch for trained in seasonal.climbed for epoch in trained.history])
-        hidden = HiddenClimb(climb, settings, folder, progress)
-        if not since_the_start and not seasonal and not hidden.at_once():
-            for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
-                if climb.rung(trained):
-                    break
-            else:
-                hidden.at_last()
-    if hidden.found or seasonal:
-        climb = hidden.found or seasonal or climb
-        problem = climb.problem
-    climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
+        for extraction, trained in found.proposed(folder, progress):
+            if found.verified_by(extraction, trained):
+                break
     with within(OVERTIME * limit, since=began):
-        climb.settle()
-        if time_limit.cut and not climb.verified:
-            climb.log.attempts.append(Attempt.cut_short(limit))
-        outcome = outcome_of(climb, settings, began)
+        if time_limit.cut and not found.verified:
+            found.log.attempts.append(Attempt.cut_short(limit))
+        found.finish(folder, progress)
+    outcome = found.outcome(began)
     if outcome.exit_code:
         outcome = replace(outcome, hints=(*key_hints(problem.asked), *category_hints(problem.asked)))
     if folder:
-        assert outcome.trained is not None
-        if climb.memory is not None:
-            leave_memory(climb.memory, folder)
-        outcome.trained.save(folder.file(MODEL))  # as it was trained, from here on
-        leave(outcome, problem, folder)
-        seen = {*(trained.rung for trained in climb.climbed), *(item.rung for item in skipped)}
-        whole = len(seen) == len(ladder_of(problem, settings))
-        if outcome.exit_code == 0 or (whole and not time_limit.cut):
+        if found.states is not None:
+            found.states.leave(folder)
+        if outcome.trained is not None:
+            outcome.trained.save(folder.file(MODEL))  # as it was trained, from here on
+        leave(outcome, found.problem, folder)
+        if outcome.exit_code == 0 or (found.whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """What a search has so far: the best program, where it came from, and all networks that were trained."""
+
+    problem: Problem
+    settings: Settings
+    log: Log
+    best: Extraction | None = None
+    #: The rung that the best program was read from, or a network that was made for it.
+    source: Trained | None = None
+    climbed: list[Trained] = field(default_factory=list)
+    #: Whether there was nothing more to train.
+    whole: bool = False
+    taught: Trained | None = None
+    #: What the program remembers, which its network has as outputs.
+    states: States | None = None
+
+    @property
+    def verified(self) -> bool:
+        return self.best is not None and self.best.certificate.verified
+
+    def verified_by(self, extraction: Extraction, trained: Trained | None) -> bool:
+        """Take a program that is better than what there is; whether the search is at its end."""
+        if extraction.better_than(self.best):
+            self.best, self.source = extraction, trained
+        return self.verified
+
+    def proposed(
+        self, folder: RunFolder | None, progress: Progress | None
+    ) -> Iterator[tuple[Extraction, Trained | None]]:
+        """Programs of rules that the rows show, then of networks, and the network that each came of."""
+        settings = self.settings
+        if settings.rows_too():
+            for extraction in from_rows(self.problem, self.log):
+                yield extraction, None
+        for trained in self.trained(folder, progress):
+            for extraction in of_rung(trained, self.problem, self.log):
+                yield extraction, trained
+        yield from last_resort(self.climbed, self.problem, self.log)
+
+    def trained(self, folder: RunFolder | None, progress: Progress | None) -> Iterator[Trained]:
+        """Networks, the smallest first; they are remembered."""
+        from weights2code.training.train import rungs_of
+
+        for trained in rungs_of(self.problem, self.settings, folder, progress):
+            self.climbed.append(trained)
+            yield trained
+        self.whole = True
+
+    def finish(self, folder: RunFolder | None = None, progress: Progress | None = None) -> None:
+        """The network of the program, and what is said of both; every live node is explained."""
+        if self.best is None:
+            return
+        computes, problem, found = self.settings.submlps != 0, self.problem, self.best
+        if self.source is None:
+            problem = as_far_back(problem, found.program.recurrence)
+            found, self.source, problem, self.states = with_made_network(
+                found, problem, self.log, computes=computes
+            )
+            self.problem = problem
+            if self.source is None:  # no network is written for what it looks up: one is trained
+                self.source = next((t for t in self.trained(folder, progress) if t.fitted), None)
+                self.source = self.source or self.chosen()
+        if found.certificate.network is None and self.source is not None:
+            found, _ = with_network(found, self.source, problem, self.log, computes=computes)
+        if found.network is not None:
+            found = with_listing(with_explanation(found, problem, self.log), problem, self.log)
+        if found.certificate.taught and self.source is not None:
+            fit, whole = fit_of(found.graph, problem), found.program.integer_outputs
+            self.taught = self.source.taught(found.graph, *fit, integer_outputs=whole)
+        self.best = as_asked(found, problem)
+
+    def chosen(self) -> Trained | None:
+        """The network that is left where none gave the program."""
+        if not self.climbed:
+            return None
+        from weights2code.training.train import best
+
+        return best(self.climbed)
+
+    def outcome(self, began: float, *, training: bool = True) -> Outcome:
+        spent = sum(trained.seconds for trained in self.climbed) if training else None
+        source = self.source or self.chosen()
+        return Outcome(self.best, source, tuple(self.log.attempts), now() - began, spent, self.taught)
 
 
 def key_hints(problem: Problem) -> tuple[str, ...]:
@@ -152,41 +218,23 @@ def extract(folder: RunFolder) -> Outcome:
     """
     from weights2code.training.search import Trained
 
-    began = now()
+    began, settings = now(), folder.settings
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_in(folder)
-    memory = memory_in(folder, problem.asked)
-    climb = Climb(problem, Log(folder.settings.seed, folder.settings.lowest_cut), memory)
     trained = Trained.load(folder.file(MODEL), problem)
-    if memory is None:
-        climb.rung(trained)
+    found = _Found(problem, settings, Log(settings.seed, settings.lowest_cut), climbed=[trained])
+    for extraction in of_rung(trained, problem, found.log):
+        if found.verified_by(extraction, trained):
+            break
     else:
-        extract_hidden(climb, trained)
-    if not climb.verified:
-        extract_uncut(climb, trained)  # it may have been trained on uncut sequences
-    climb.settle()
-    outcome = outcome_of(climb, folder.settings, began, training=False)
+        for extraction, _ in last_resort([trained], problem, found.log):
+            found.verified_by(extraction, trained)
+    found.finish()
+    outcome = found.outcome(began, training=False)
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
         leave(outcome, problem, folder)
     return outcome
-
-
-def outcome_of(climb: Climb, settings: Settings, began: float, *, training: bool = True) -> Outcome:
-    """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
-    from weights2code.training.train import best as best_rung
-
-    best, chosen, taught = climb.best, climb.source or best_rung(climb.climbed), None
-    if best:
-        computes = settings.submlps != 0
-        best = with_network(best, chosen, climb.problem, climb.log, computes=computes)
-        best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
-        if best.certificate.taught:
-            fit, whole = fit_of(best.graph, climb.problem), best.program.integer_outputs
-            taught = chosen.taught(best.graph, *fit, integer_outputs=whole)
-        best = as_asked(best, climb.problem)
-    spent = sum(trained.seconds for trained in climb.climbed) if training else None
-    return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent, taught)
 
 
 def verify(folder: RunFolder) -> Outcome:

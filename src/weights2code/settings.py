@@ -23,11 +23,8 @@ RungName = Literal[
     "linear",
     "prefix",
     "lookup",
-    "memory",
-    "few-values",
     "pairs",
     "window",
-    "memory-of-inputs",
     "wide-window",
 ]
 
@@ -159,6 +156,10 @@ class Settings:
     def asked_for(self) -> bool:
         """Whether what is trained was asked for by name: an architecture, rungs or another recipe."""
         return self.recipe != "fast" or self.fixed_architecture() or bool(self.rungs)
+
+    def rows_too(self) -> bool:
+        """Whether rules that the rows show are taken: not where networks were asked about."""
+        return not (self.asked_for() or self.hide or self.lowest_cut or self.layout == "concat")
 
     def cut_after(self) -> float:
         """Seconds after which what is under way is cut short.

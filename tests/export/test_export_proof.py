@@ -15,9 +15,9 @@ import z3
 
 from weights2code import pipeline
 from weights2code.export.proof import ClaimFiles, checker, write_proof
-from weights2code.memory.stored import problem_in
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
+from weights2code.views.hidden import problem_in
 
 #: Tasks, and the claims of each that `check.py` closes again.
 CLOSED = {

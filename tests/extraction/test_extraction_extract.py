@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from weights2code.extraction.climb import Climb
+from weights2code.extraction.extract import LONG, extract, with_counterexample, with_explanation
 
 from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
 from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
-from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import LONG, extract, with_counterexample, with_explanation
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var

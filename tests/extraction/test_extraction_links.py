@@ -24,7 +24,7 @@ from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training.search import Trained
 
-SETTINGS = Settings(seed=0)
+SETTINGS = Settings(seed=0, rungs=("linear", "window"))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def wrong_from(summed: tuple[Outcome, Problem], *members: int) -> tuple[Extracti
         model.head[list(members), :, -1] += 0.7 / outcome.trained.layout.output_scales[0]
     rung = replace(outcome.trained, model=model, losses=(0.0,) * 2, accuracies=(1.0,) * 2)
     graph = damaged(outcome.extraction.graph) if members else outcome.extraction.graph
-    return replace(outcome.extraction, graph=graph, explained=None), rung
+    return replace(outcome.extraction, network=graph, explained=None), rung
 
 
 def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not(
@@ -73,7 +73,7 @@ def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not
 ):
     (wrong, rung), (_, problem) = wrong_from(summed, 0, 1), summed
     monkeypatch.setattr(links, "MEMBERS_TRIED", 0)  # no other member may help out
-    found = with_network(wrong, rung, problem, Log(0))
+    found, _ = with_network(wrong, rung, problem, Log(0))
     network, taught = found.certificate.network, found.certificate.taught
     assert network is not None
     assert (network.verdict, network.made, network.member) == ("differs", "trained", 0)
@@ -90,7 +90,7 @@ def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not
 
 def test_another_member_that_is_right_as_it_was_trained_needs_no_teaching(summed: tuple[Outcome, Problem]):
     (wrong, rung), (_, problem) = wrong_from(summed, 0), summed
-    found = with_network(wrong, rung, problem, Log(0))
+    found, _ = with_network(wrong, rung, problem, Log(0))
     network = found.certificate.network
     assert network is not None
     assert (network.verdict, network.made, network.member, network.read) == ("proved", "trained", 1, 0)
@@ -103,7 +103,7 @@ def test_a_pruned_network_is_another(summed: tuple[Outcome, Problem]):
     (wrong, rung), (outcome, problem) = wrong_from(summed, 0, 1), summed
     assert outcome.extraction is not None
     pruned = outcome.extraction.graph
-    found = with_network(replace(wrong, graph=pruned), rung, problem, Log(0))
+    found, _ = with_network(replace(wrong, network=pruned), rung, problem, Log(0))
     network, taught = found.certificate.network, found.certificate.taught
     assert network is not None
     assert network.verdict == "differs"
@@ -115,7 +115,7 @@ def test_a_pruned_network_is_another(summed: tuple[Outcome, Problem]):
 def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome, Problem]):
     (wrong, rung), (_, problem) = wrong_from(summed, 0, 1), summed
     failed = replace(wrong.certificate, verdict="failed")
-    found = with_network(replace(wrong, certificate=failed), rung, problem, Log(0))
+    found, _ = with_network(replace(wrong, certificate=failed), rung, problem, Log(0))
     assert found.certificate.taught is None
     assert found.certificate.network is not None
     assert found.certificate.network.verdict == "differs"
@@ -163,7 +163,7 @@ def test_an_error_that_nobody_foresaw_costs_the_training_alone(
     monkeypatch.setattr(links, "MEMBERS_TRIED", 0)
     monkeypatch.setattr(links, "retuned", broken)
     log = Log(0)
-    found = with_network(wrong, rung, problem, log)
+    found, _ = with_network(wrong, rung, problem, log)
     assert found.certificate.network is not None
     assert found.certificate.network.verdict == "differs"
     assert "a weight is missing" in log.attempts[-1].detail

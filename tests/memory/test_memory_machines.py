@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.find import Remembering, numbered
+from weights2code.memory.screen import contradictory, foretells, visible_window
 
 from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.language import BITS, Domain, Recurrence, Step, Var, compile_numpy, integers, op
 from weights2code.memory.actions import rules_by_multiples
-from weights2code.memory.beside_visible import beside_visible
-from weights2code.memory.find import Remembering, numbered
 from weights2code.memory.machine import NOWHERE, Machine, positions_in
 from weights2code.memory.merging import contradicts_itself, merged
-from weights2code.memory.screen import contradictory, foretells, visible_window
 from weights2code.memory.smallest import smallest
 
 X, S = Var("x"), Var("s", 1)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from weights2code.training.seasons import fitting_seasonal, linear_leaves
 
 from weights2code.cli import main
 from weights2code.data import from_lists
 from weights2code.settings import Settings
-from weights2code.training.seasons import fitting_seasonal, linear_leaves
 
 
 @pytest.fixture(autouse=True)

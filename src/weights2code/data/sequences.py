@@ -53,6 +53,20 @@ class Sequences:
         context = None if self.context is None else self.context[index]
         return Sequences(self.x[index], self.y[index], self.lengths[index], context)
 
+    def beside(self, other: Sequences) -> Sequences:
+        """All sequences of both."""
+        length = max(self.x.shape[1], other.x.shape[1])
+
+        def padded(values: np.ndarray) -> np.ndarray:
+            return np.pad(values, ((0, 0), (0, length - values.shape[1]), (0, 0)))
+
+        x, y = (
+            np.concatenate([padded(one), padded(two)]) for one, two in ((self.x, other.x), (self.y, other.y))
+        )
+        known = self.context is not None or other.context is not None
+        context = np.concatenate([self.given, other.given]) if known else None
+        return Sequences(x, y, np.concatenate([self.lengths, other.lengths]), context)
+
     def domains(self) -> tuple[tuple[Domain, ...], tuple[Domain, ...]]:
         """The narrowest domains of the input columns and of the outputs."""
         valid = self.valid

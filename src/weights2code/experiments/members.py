@@ -116,7 +116,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     from weights2code.data import Regime
     from weights2code.experiments.judging import solves
     from weights2code.experiments.measures import model_score, program_row, uncertified
-    from weights2code.extraction.extract import extract, with_explanation
+    from weights2code.extraction.from_networks import extract, with_explanation
     from weights2code.extraction.links import with_network
     from weights2code.extraction.members import PROMISING, only, whole_graph
     from weights2code.extraction.values import Log
@@ -146,7 +146,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
     listed = extraction = with_explanation(extraction, problem, log)  # as the paper lists it: pruned
     computes = settings.submlps != 0
-    extraction = with_network(extraction, only(trained, member), problem, log, computes=computes)
+    extraction, _ = with_network(extraction, only(trained, member), problem, log, computes=computes)
     extraction = with_explanation(extraction, problem, log)
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:

@@ -67,13 +67,13 @@ def measured(folder: Path) -> Row:
     The model is judged as it was trained, and listed as the paper does: pruned.
     """
     from weights2code.experiments.measures import model_score, program_row, uncertified
-    from weights2code.extraction.extract import LISTING_EFFORT
+    from weights2code.extraction.from_networks import LISTING_EFFORT
     from weights2code.extraction.members import member, whole_graph
-    from weights2code.memory.stored import problem_in
     from weights2code.recheck import place_in
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.training.search import Trained
+    from weights2code.views.hidden import problem_in
 
     with open_existing(folder) as run:
         problem, seed = problem_in(run), run.settings.seed

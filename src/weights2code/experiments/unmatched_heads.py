@@ -121,10 +121,10 @@ def analysed_models(arguments: dict[str, Any], folder: Path) -> Row:
 
 def _members(folder: Path) -> Iterator[Row]:
     """The heads of each member of a run's model, best first."""
-    from weights2code.memory.stored import remembered
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
     from weights2code.training.search import Trained
+    from weights2code.views.hidden import remembered
 
     with open_existing(folder, alone=False) as run:
         problem = remembered(problem_of(run.source, replace(run.settings, samples=LOOKED_AT)), run)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from weights2code.data import Regime
-from weights2code.errors import Reason
+from weights2code.errors import NotExtracted, Reason
 from weights2code.json_values import mapping, number, text, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try: which member under which regime, and what came of it.
+    """One try: which view, or which member of which rung, under which regime, and what came of it.
 
-    A rung that was not trained, or not come to, has no `member` and no loss. `verdict` and `origin` are
-    those of the program; without one both are empty. `reason` says why there is none or why it is not
-    enough, `detail` the same in words.
+    `rung` names the view where it was the rows that showed one; that has no `member` and no loss. `verdict`
+    and `origin` are those of the program; without one both are empty. `reason` says why there is none or why
+    it is not enough, `detail` the same in words.
     """
 
     rung: str
@@ -31,10 +32,10 @@ class Attempt:
     detail: str = ""
 
     def __str__(self) -> str:
-        if self.member is None:
-            return f"{self.rung}: {self.detail}"
         taken = "" if self.regime is Regime.EXACT else f", {_TAKEN[self.regime]}"
         came = f"{self.origin}, {self.verdict}" if self.verdict else self.detail
+        if self.member is None:
+            return f"{self.rung}{taken}: {came}"
         return f"{self.rung}, member {self.member} (hard loss {self.loss:.2g}){taken}: {came}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,16 +51,6 @@ class Attempt:
             "detail": self.detail,
             "text": str(self),
         }
-
-    @staticmethod
-    def not_trained(rung: str, reason: Reason) -> Attempt:
-        """A rung whose training would have been in vain."""
-        why = {
-            Reason.NOTHING_NEW: "those of a smaller rung do already determine the output",
-            Reason.NOT_ASKED_FOR: "the data show no memory that is needed",
-            Reason.NOT_EVIDENT: "no few values are seen to determine the output",
-        }.get(reason, "the values that it reads do not determine the output")
-        return Attempt(rung, reason=reason, detail=f"not trained, since {why}")
 
     @staticmethod
     def cut_short(seconds: float) -> Attempt:
@@ -93,3 +84,10 @@ class Attempt:
 _CUT = "time limit"
 #: What an attempt took the targets for.
 _TAKEN = {Regime.ROUNDED: "as rounded readings", Regime.NOISY: "as noise", Regime.MISTAKES: "with mistakes"}
+
+
+def defect(error: Exception) -> NotExtracted:
+    """An error that nobody foresaw, as the reason why an attempt ended."""
+    logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
+    text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
+    return NotExtracted(text, Reason.DEFECT)

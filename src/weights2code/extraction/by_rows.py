@@ -1,16 +1,18 @@
-"""Rules that are exact, from views that the rows show: each output on its own, all of them together at the end."""
+"""Rules that are exact, of views that the rows show: each output on its own, all together at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
 from weights2code.errors import NotExtracted
-from weights2code.language import Recurrence, Step
-from weights2code.rules.between_outputs import in_order, read_now
+from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.values import Log
+from weights2code.language import Recurrence, Step, Var, renamed
+from weights2code.rules.between_outputs import in_order
 from weights2code.rules.from_leaves import CANDIDATES, Regression, needed_leaves, settle_start
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.symbolic.engine import Candidate
@@ -20,9 +22,12 @@ from weights2code.views.rows import Features, Rows
 
 #: A rule of this cost is short: nothing shorter is looked for. Else what waits no further back than this.
 SHORT, FURTHER = 16.0, 4.0
-#: Views that are asked for something shorter.
-SHORTER = 4
-TALK = False
+#: Views that are asked for something shorter, and the effort for each.
+SHORTER, QUICK = 4, 0.5
+#: Sequences to judge by that a rule that is wrong on them learns from.
+JUDGED = 200
+#: Effort for all views, in seconds of a usual machine.
+EFFORT = 60.0
 
 
 @dataclass(slots=True, eq=False)
@@ -35,9 +40,15 @@ class Output:
     asked: Asked | None = None
     found: list[Candidate] = field(default_factory=list)
     reads: Features = ()
+    #: What the formulas call what they read.
+    leaves: tuple[Var, ...] = ()
     cost: float = 0.0
     place: float = 0.0
     further: int = 0
+
+    @property
+    def worth_more(self) -> bool:
+        return self.cost > SHORT and self.further < SHORTER
 
 
 @dataclass(slots=True, eq=False)
@@ -45,87 +56,90 @@ class Search:
     """Rules of a problem, one after the other; each later one is shorter, or what came before was refuted."""
 
     problem: Problem
+    log: Log
+    effort: float = EFFORT
     outputs: list[Output] = field(init=False)
+    #: Whether rows to judge by were learned from too.
+    judged: bool = False
 
     def __post_init__(self) -> None:
         pairs = zip(self.problem.outputs, Rows.of(self.problem), strict=True)
         self.outputs = [Output(row, name, Agenda(rows)) for row, (name, rows) in enumerate(pairs)]
 
-    def refuted(self, problem: Problem, more: Sequences) -> None:
-        """The problem with more sequences, on which the last rule was wrong."""
-        self.problem = problem
+    def refuted(self, more: Sequences) -> None:
+        """The last rule was wrong, on these sequences if there are any: then its views are asked again."""
+        if len(more):
+            self.problem = replace(self.problem, training=self.problem.training.beside(more))
         for output in self.outputs:
-            output.agenda.rows.learn(more)
+            if len(more):
+                output.agenda.rows.learn(more)
+                if output.found and output.asked:
+                    output.agenda.again(output.asked)
             output.found = []
 
     def rules(self) -> Iterator[tuple[str, Recurrence]]:
-        """Exact on the rows; what goes on after one looks for a shorter one."""
+        """Exact on the rows, with what they read in words; what goes on after one looks for a shorter one."""
         best = float("inf")
-        while not time_is_up():
-            waiting = [output for output in self.outputs if not output.found]
-            if not waiting:
-                waiting = [output for output in self.outputs if self.worth_more(output)]
+        while self.effort > 0 and not time_is_up():
+            missing = [output for output in self.outputs if not output.found]
+            waiting = missing or [output for output in self.outputs if output.worth_more]
             if not waiting:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
             asked = output.agenda.take()
-            if asked is None:
+            if asked is None or (
+                output.asked and output.found and asked.place > output.asked.place + FURTHER
+            ):
                 if not output.found:
                     return
                 output.further = SHORTER
                 continue
             output.place = asked.place
-            if output.found and asked.place > output.asked.place + FURTHER:
-                output.further = SHORTER
+            if not self._ask(output, asked) or not all(output.found for output in self.outputs):
                 continue
-            if self.ask(output, asked) and all(output.found for output in self.outputs):
-                for recurrence in self.together():
-                    total = recurrence_cost(recurrence)
-                    if total < best:
-                        best = total
-                        yield output.asked.name, recurrence
-                        if not output.found:
-                            best = float("inf")
-                    break
+            best = float("inf") if missing else best
+            recurrence = next(self._together(), None)
+            if recurrence is None:  # it is another rule on rows that it was not made of, or at the start
+                known = not self.judged
+                self.refuted(self.problem.validation.take(slice(0, JUDGED if known else 0)))
+                self.judged = True
+            elif recurrence_cost(recurrence) < best:
+                best = recurrence_cost(recurrence)
+                yield str(output.asked), recurrence
 
-    def worth_more(self, output: Output) -> bool:
-        return output.cost > SHORT and output.further < SHORTER
-
-    def ask(self, output: Output, asked: Asked) -> bool:
+    def _ask(self, output: Output, asked: Asked) -> bool:
         """Ask the engine for an output of a view; whether it gave something shorter than what was known."""
         view = View.of(self.problem, [asked.features if o is output else o.reads for o in self.outputs])
         effort = asked.effort
         if output.found:
             output.further += 1
-            effort = min(effort, 0.5)
+            effort = min(effort, QUICK)
+        self.effort -= effort
         try:
             leaves = needed_leaves(view, self.problem, output.row)
             found = Regression(view, self.problem, output.row, effort).itself(leaves)
-        except NotExtracted as e:
-            if TALK: print('      ', repr(e)[:100])
+            if not found:
+                raise NotExtracted("no formula of it is exact.")
+        except NotExtracted as error:
+            self.log.attempts.append(Attempt(str(asked), reason=error.reason, detail=str(error)))
             return False
-        if TALK: print('   ', f'{asked.place:.1f} {asked.effort}', str(asked)[:200], found and str(found[0].expr)[:100])
-        if not found:
-            return False
-        used = {v.name for c in found[:1] for v in c.expr.variables()}
-        total = cost(found[0].expr) + sum(f.cost for f in asked.features if f.steps)
+        total = cost(found[0].expr) + sum(feature.cost for feature in asked.features if feature.steps)
         if output.found and total >= output.cost:
             return False
-        output.found, output.reads, output.cost, output.asked = found, asked.features, total, asked
+        output.found, output.reads, output.leaves = found, asked.features, view.leaves[output.row]
+        output.cost, output.asked = total, asked
         return True
 
-    def together(self) -> Iterator[Recurrence]:
+    def _together(self) -> Iterator[Recurrence]:
         """The rules of all outputs, with what lies before the start."""
         view = View.of(self.problem, [output.reads for output in self.outputs])
         listed = []
         for output in self.outputs:
-            told = dict(zip(output.view_leaves, view.leaves[output.row], strict=True)) if False else {}
-            listed.append([Step(output.name, c.expr) for c in output.found[:CANDIDATES]])
+            called = {
+                then.name: now.name for then, now in zip(output.leaves, view.leaves[output.row], strict=True)
+            }
+            listed.append([Step(output.name, renamed(c.expr, called)) for c in output.found[:CANDIDATES]])
         for steps in product(*listed):
             settled = settle_start(view.recurrence(in_order(steps)), self.problem, view)
             if settled is not None:
                 yield settled
-
-
-def rules(problem: Problem) -> Iterator[tuple[str, Recurrence]]:
-    yield from Search(problem.uncut or problem).rules()

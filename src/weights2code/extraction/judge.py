@@ -16,6 +16,7 @@ from weights2code.kernel.claims import Certificate as Proposal
 from weights2code.language import Expr, Recurrence, expression_of
 from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
+from weights2code.rules.borders import other_borders
 from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.simplify.recurrences import without_repeats
@@ -31,8 +32,12 @@ PROOF_EFFORT = 5.0
 LAST_DIGIT = 1e-3
 #: How what is said of a network begins that is not right itself.
 UNFIT = "the discrete model does not fit"
-#: Recurrences with more nodes than this, and tables, are written as they are: nobody will read them anyway.
+#: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
+#: Sequences that may refute on which side of its border a threshold is.
+BORDERS = 6
+#: Outputs of one rule in two orders of its operations differ by this much, in relation and in size.
+ROUNDING = 1e-9
 #: Levels of a formula that Python's own parser still reads.
 DEEPEST = 150
 
@@ -45,7 +50,7 @@ def judged(
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
     if any(formula.depth() > DEEPEST for formula in formulas):
         raise NotExtracted(f"what was found is a formula of more than {DEEPEST} levels: a table, not a rule.")
-    short = origin is not Origin.TABLE and sum(formula.size() for formula in formulas) <= SIMPLIFIED
+    short = sum(formula.size() for formula in formulas) <= SIMPLIFIED
     if short and not time_is_up() and not problem.output_categories:
         simple = simplify_recurrence(recurrence, problem.domains)
         if speaks(simple, problem.categories) or not speaks(recurrence, problem.categories):
@@ -68,6 +73,32 @@ def judged(
     )
     program = program.with_verdict(certificate.words())
     return Extraction(graph, None, program, certificate, matched)
+
+
+def right_borders(found: Extraction, problem: Problem, seed: int) -> Extraction:
+    """The same program with its thresholds on the other side, if that is all that was wrong with it. What the
+    user did not ask about may differ."""
+    reference, matched = problem.asked.reference, found.matched
+    if reference is None or all(domain.discrete for domain in problem.domains):
+        return found
+    program, refuting, origin = found.program.recurrence, [], Origin(found.program.origin)
+    asked = [program.outputs.index(name) for name in problem.asked.outputs]
+    judgement = found
+    while (example := judgement.certificate.counterexample) and len(refuting) < BORDERS:
+        refuting.append(np.array(example, dtype=float).reshape(1, -1, len(problem.inputs)))
+        right = (
+            candidate
+            for candidate in other_borders(program)
+            if all(
+                np.allclose(candidate.run(x)[..., asked], reference.run(x), ROUNDING, ROUNDING)
+                for x in refuting
+            )
+        )
+        candidate = next(right, None)
+        if candidate is None:
+            return found
+        judgement = judged(candidate, origin, problem, seed, matched)
+    return judgement if judgement.certificate.verified else found
 
 
 def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:

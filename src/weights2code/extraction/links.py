@@ -1,12 +1,13 @@
 """The link between the network and the program: how far both are equal, and which other network is.
 
-The program is found. The member that it was read from is compared with it as it was trained: that is the
-verdict on the network. If it is not known to be equal, another is made beside it: the member pruned, as the
-program was read from it; another member of the rung may be right as it is; else a copy goes back to training,
-with the sequences on which it is least right, its choices settled; else every operator of the rule becomes
-units of its own, where that can be done; and at last a network that sees what the rule combines is wired and
-trained. The best of them has a verdict of its own, which says how it came about. Where the formula came from
-stays what it was. A network that was not to have sub-MLPs gets none.
+The program is found. Where the rows showed it there is no network yet: one is wired for what the rule reads,
+and its weights are solved for on the data. Else the member that it was read from is compared with it as it
+was trained. That is the verdict on the network. If it is not known to be equal, another is made beside it:
+the member pruned, as the program was read from it; another member of the rung may be right as it is; else a
+copy goes back to training, with the sequences on which it is least right, its choices settled; else every
+operator of the rule becomes units of its own, where that can be done; and at last a network that sees what
+the rule combines is wired and trained. The best of them has a verdict of its own, which says how it came
+about. Where the formula came from stays what it was. A network that was not to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weights2code.data import Problem, Regime, Sequences
+from weights2code.data import Problem, Regime, Sequences, fit_layout
 from weights2code.effort import TimeUp, time_is_up
 from weights2code.explain.explanation import match_heads
-from weights2code.extraction.extract import defect
+from weights2code.extraction.attempt import defect
 from weights2code.extraction.judge import UNFIT, model_agreement, with_caveat
 from weights2code.extraction.members import MEMBERS_TRIED, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
-from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.graph.machine import machine_of, reach
 from weights2code.kernel.claims import Proved
+from weights2code.language import Recurrence, Var, definition_variables
 from weights2code.network.certify import Checked, certify_network
 from weights2code.network.trial import outputs_of
 from weights2code.network.tuning.compiled import compiled
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 WIDE, SMALL = 0.2, 1e-4
 #: Rounds of training on.
 ROUNDS = 2
+#: Sequences of the data that weights are solved for on; shorter ones are learned from their first output on.
+LEARNED, SHORTEST = 1000, 4
 #: Which lessons are kept to judge by.
 FRESH = 100
 #: A round of training on must lower errors to this share to be followed by another.
@@ -78,10 +82,10 @@ class _Candidate:
 
 
 def with_network(
-    extraction: Extraction, trained: Trained, problem: Problem, log: Log, *, computes: bool = True
-) -> Extraction:
+    extraction: Extraction, trained: Trained | None, problem: Problem, log: Log, *, computes: bool = True
+) -> tuple[Extraction, DiscreteGraph | None]:
     """The extraction with the network that equals its program, as far as one does, and what is known of that
-    network and of the trained one.
+    network and of the first one: as it was `trained`, or where nothing was, the network that it stands for.
 
     `computes` says whether a network that is wired anew may have sub-MLPs.
 
@@ -103,28 +107,42 @@ def with_network(
     except Exception as error:
         log.failed("network and program", defect(error))
     if own is None:
-        return extraction
+        return extraction, None
     if taught and (taught.certificate.verdict == "differs" or not taught.much_better_than(own)):
         taught = None
-    return _linked(extraction, own, taught, problem, log.seed)
+    return _linked(extraction, own, taught, problem, log.seed), own.graph
 
 
 class _Networks:
     """Networks in the order in which they are preferred; each is made only if those before will not do."""
 
     def __init__(
-        self, extraction: Extraction, trained: Trained, problem: Problem, log: Log, computes: bool
+        self, extraction: Extraction, trained: Trained | None, problem: Problem, log: Log, computes: bool
     ) -> None:
-        self.extraction, self.trained, self.problem, self.log = extraction, trained, problem, log
+        self.extraction, self.problem, self.log = extraction, problem, log
+        self.members = trained
         self.computes = computes
-        self.program = extraction.program.recurrence
-        nodes = (extraction.graph.nodes[index] for index in extraction.graph.live())
+        self.program = replace(extraction.program.recurrence, outputs=problem.outputs)
+        self.blank = extraction.network or blank(problem)
+        nodes = (self.blank.nodes[index] for index in self.blank.live())
         # heads that go over everything so far: no continuous function of a mean is a majority at every length
-        self.over_all = any(
-            isinstance(node, RouterNode) and node.kind not in ("location", "pointer") for node in nodes
+        self.over_all = (
+            goes_over_all(self.program)
+            if trained is None
+            else any(
+                isinstance(node, RouterNode) and node.kind not in ("location", "pointer") for node in nodes
+            )
         )
 
+    @property
+    def trained(self) -> Trained:
+        assert self.members is not None
+        return self.members
+
     def candidates(self) -> Iterator[_Candidate]:
+        if self.members is None:
+            yield from self.made()
+            return
         found = self.member_as_trained(self.extraction.member or 0)
         yield found
         if self.right(found) and found.certificate.verdict != "exhaustive":
@@ -141,6 +159,28 @@ class _Networks:
             yield found
             if self.right(found):
                 return
+
+    def made(self) -> Iterator[_Candidate]:
+        """Where nothing was trained: wired for what the rule reads, its weights solved for on the data;
+        taught more, if that is not the rule; written; of reals that which is nearest."""
+        whole, data = self.problem.integer_outputs, self.problem.training.take(slice(0, LEARNED))
+        wired, own = self.wired_anew(), None
+        if wired is not None:
+            own = self.checked(retuned(wired, data, whole=whole), None, "wired", 1)
+            yield own
+            if self.right(own):
+                return
+        if self.problem.regime in (Regime.NOISY, Regime.ROUNDED) and own is not None:
+            return
+        if own is not None and not whole:
+            yield from self.nearer(own)
+            return
+        if own is not None and not self.over_all:
+            for found in self.trained_on(own):
+                yield found
+                if self.right(found):
+                    return
+        yield from self.exact()
 
     def member_as_trained(self, index: int) -> _Candidate:
         """A member as it was trained."""
@@ -165,10 +205,10 @@ class _Networks:
 
     def lessons(self, worst: list[Sequence], count: int) -> Sequences:
         """What a round of training on is about."""
-        seed, window, layout = self.log.seed, None, self.extraction.graph.layout
+        seed, window, layout = self.log.seed, None, self.blank.layout
         if not self.over_all and layout.name != "concat":
-            machine = machine_of(self.extraction.graph, whole=self.problem.integer_outputs)
-            window = max(reach(machine), *self.program.depths().values(), 0)
+            machine = self.members and machine_of(self.blank, whole=self.problem.integer_outputs)
+            window = max(reach(machine) if machine else 0, *self.program.depths().values(), 0)
         return to_learn_from(
             worst,
             self.program,
@@ -188,7 +228,7 @@ class _Networks:
     def others(self, own: _Candidate) -> Iterator[_Candidate]:
         differs = own.certificate.verdict == "differs"
         if differs and self.over_all:  # no training makes it right at every length
-            yield from self.exact(own)
+            yield from self.exact()
         if differs:
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
@@ -196,18 +236,18 @@ class _Networks:
                     yield self.checked(member(self.trained, index, self.problem).graph, index, "pruned")
         yield from self.trained_on(own)
         if not (differs and self.over_all):
-            yield from self.exact(own)
+            yield from self.exact()
         yield from self.wired(own)
 
-    def exact(self, own: _Candidate) -> Iterator[_Candidate]:
+    def exact(self) -> Iterator[_Candidate]:
         """A network that is the rule, operator by operator."""
-        network = compiled(self.program, own.graph, self.problem) if self.computes else None
+        network = compiled(self.program, self.blank, self.problem) if self.computes else None
         if network is not None:
             yield self.checked(network, None, "written")
 
     def wired(self, own: _Candidate) -> Iterator[_Candidate]:
         """A network that is wired for the rule, trained."""
-        wired = self.wired_anew(own)
+        wired = self.wired_anew()
         if wired is None:
             return
         learned = self.lessons(list(own.checked.worst), 0)
@@ -216,13 +256,13 @@ class _Networks:
         if first.certificate.verdict == "differs":
             yield from self.trained_on(first)
 
-    def wired_anew(self, own: _Candidate) -> DiscreteGraph | None:
-        return wired_for(self.program, own.graph, self.problem, self.log.seed) if self.computes else None
+    def wired_anew(self) -> DiscreteGraph | None:
+        return wired_for(self.program, self.blank, self.problem, self.log.seed) if self.computes else None
 
     def rounds(self) -> int:
         """Rounds of training on: none where heads go over what was computed from others that do, which never
         came out right; one where heads go over everything."""
-        nodes = self.extraction.graph.nodes
+        nodes = self.blank.nodes
         heads = [node for node in nodes if isinstance(node, RouterNode) and node.facts.aggregate]
         deep = any(isinstance(nodes[head.reads["value"]], OperatorNode) for head in heads)
         return 0 if self.over_all and deep else 1 if self.over_all else ROUNDS
@@ -260,13 +300,29 @@ class _Networks:
     def nearer_ones(self, own: _Candidate) -> Iterator[tuple[DiscreteGraph, int | None, Made, int]]:
         """Networks that are trained on, written and wired, how and after how many rounds."""
         yield retuned(own.graph, self.lessons([], 1), whole=False), own.member, "trained on", 1
-        if network := compiled(self.program, own.graph, self.problem) if self.computes else None:
+        if network := compiled(self.program, self.blank, self.problem) if self.computes else None:
             yield network, None, "written", 0
-        wired = self.wired_anew(own)
+        wired = self.wired_anew()
         for count in range(1, ROUNDS + 1):
             if wired is not None:
                 wired = retuned(wired, self.lessons([], count), whole=False)
                 yield wired, None, "wired", count
+
+
+def blank(problem: Problem) -> DiscreteGraph:
+    """A network without any node but its channels, in the layout that rules are written in."""
+    anywhere = problem.reference is None and problem.original is None
+    layout = fit_layout("autoregressive", problem.training, int(anywhere and problem.length >= SHORTEST))
+    labels = layout.channel_names(problem.inputs, problem.outputs)
+    nodes = tuple(ChannelNode(f"V{place}_input", label) for place, label in enumerate(labels))
+    head = np.zeros((len(problem.outputs), len(nodes) + 1))
+    return DiscreteGraph(nodes, head, layout, problem.inputs, problem.outputs, problem.length)
+
+
+def goes_over_all(program: Recurrence) -> bool:
+    """Whether a rule has steps that heads over everything so far are needed for."""
+    hidden = (step for step in program.live().steps if step.name not in program.outputs)
+    return any(Var(s.name, 1) in definition_variables(s.definition) for s in hidden) or program.retrieves()
 
 
 def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
@@ -281,7 +337,8 @@ def _linked(
     """The extraction with its network; certificate and text say what is known of it and the trained one."""
     certificate, best = extraction.certificate, taught or own
     if problem.reference is not None:
-        agreement = model_agreement(extraction.program.recurrence, own.graph, problem, seed)
+        program = replace(extraction.program.recurrence, outputs=problem.outputs)
+        agreement = model_agreement(program, own.graph, problem, seed)
         certificate = replace(certificate, model=agreement)
     certificate = replace(certificate, network=own.certificate, taught=taught and taught.certificate)
     if not certificate.model_fits:  # that was said before it was looked at
@@ -291,7 +348,7 @@ def _linked(
     return replace(
         extraction,
         network=best.graph,
-        explained=extraction.explained if best.graph is extraction.graph else None,
+        explained=extraction.explained if best.graph is extraction.network else None,
         program=extraction.program.with_verdict(certificate.words()),
         certificate=certificate,
         matched=match_heads(best.graph, problem.validation),

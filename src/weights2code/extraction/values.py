@@ -66,13 +66,11 @@ class Extraction:
 class Log:
     """What goes along with all extractions of a run: the seed, and what was tried.
 
-    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them. What
-    that may cost is multiplied by `patience`.
+    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them.
     """
 
     seed: int = 0
     lowest_cut: int = 0
-    patience: float = 1.0
     attempts: list[Attempt] = field(default_factory=list)
 
     def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
@@ -80,6 +78,14 @@ class Log:
         certificate, origin = extraction.certificate, str(extraction.program.origin)
         reason = None if certificate.verified else Reason.WRONG
         self._note(member, regime, verdict=certificate.verdict, origin=origin, reason=reason)
+
+    def judged(self, words: str, regime: Regime, extraction: Extraction) -> None:
+        """A rule of the rows became a program, right or wrong."""
+        certificate, origin = extraction.certificate, str(extraction.program.origin)
+        reason = None if certificate.verified else Reason.WRONG
+        self.attempts.append(
+            Attempt(words, regime=regime, verdict=certificate.verdict, origin=origin, reason=reason)
+        )
 
     def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:
         """No program came of it."""

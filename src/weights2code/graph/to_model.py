@@ -30,6 +30,11 @@ from weights2code.model.architecture import wiring
 SETTLED = 10.0
 
 
+def model_alone(graph: DiscreteGraph) -> DiscreteTransformer:
+    """A model of one member that is a graph as `laid_out` gives it."""
+    return model_of(graph, model_of_all([graph], 2, (-1.0, 1.0), EQUALITY_SHARPNESS))
+
+
 def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransformer:
     """A model of one member that is the graph, whose nodes have the names of an architecture; what its heads
     do not say of how they seek is as in another model."""

@@ -1,15 +1,10 @@
-"""Formulas of a machine whose states have numbers: for the next state, and for the outputs.
-
-An output is a function of the last state and of what is read; often one of the state that it leads to alone,
-which is shorter.
-"""
+"""Formulas of a machine whose states have numbers, for the next state."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from weights2code.data.sufficiency import determines
-from weights2code.language import OPERATORS, Const, Expr, Op, Var, compile_numpy, infer, op
+from weights2code.language import OPERATORS, Const, Expr, Var, compile_numpy, infer, op
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
 from weights2code.symbolic import NativeEngine
@@ -65,7 +60,7 @@ def formula_of(
         )
         if found is None:
             return None
-        wrong = np.flatnonzero(np.abs(evaluated(found, variables, columns) - target) > 1e-6)
+        wrong = np.flatnonzero(np.abs(compile_numpy(found, variables)(*columns.T) - target) > 1e-6)
         if not len(wrong):
             return found
         chosen = np.unique(np.concatenate([chosen, wrong[:MOST_SEARCHED]]))
@@ -124,90 +119,6 @@ def table_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, ...]
     """The rows as a list of rules, if they are few."""
     table = Table(variables, tuple(map(infer, columns.T)), columns)
     return table_list(table, target) if len(target) <= MOST_ROWS else None
-
-
-def answers_of(
-    machine: Machine,
-    numbers: np.ndarray,
-    names: tuple[str, ...],
-    reads: tuple[Var, ...],
-    rules: tuple[Expr, ...],
-    effort: float = EFFORT,
-) -> tuple[Expr, ...] | None:
-    """A formula for each output, of the state that is come to if that will do; None if there is none.
-
-    What the rules of the state make of what is read alone, outputs may be made of too.
-    """
-    before, read, after, outputs = transitions(machine, numbers)
-    now, last = (tuple(Var(name, lag) for name in names) for lag in (0, 1))
-    ways = [(now, after)]
-    made = next((part for rule in rules if (part := _made_of_reads(rule, reads)) is not None), None)
-    if made is not None:
-        values = evaluated(made, reads, read)[:, None]
-        ways += [((*state, MADE), np.hstack([of, values])) for state, of in ((now, after), (last, before))]
-    ways.append(((*now, *last), np.hstack([after, before])))
-    ways += [((*state, *reads), np.hstack([of, read])) for state, of in ((now, after), (last, before))]
-    found = []
-    for target in outputs.T:
-        formulas = []
-        for variables, columns in ways:
-            if not determines(columns, target)[0]:
-                continue
-            formula = None
-            if len(variables) == 2 and not set(now) & set(variables):
-                formula = digits_of(*_once(columns, target), (variables[0], variables[1]))
-            formula = formula or formula_of(columns, target, variables, effort)
-            if formula is not None:
-                formulas.append(formula if made is None else formula.substitute({MADE: made}))
-            if formula is not None and variables == now:
-                break  # hardly a shorter one is to be had
-            if any(cost(formula) <= SHORT for formula in formulas):
-                break
-        if not formulas:
-            formula = table_of(ways[-1][1], target, ways[-1][0])
-            if formula is None:
-                return None
-            formulas.append(formula)
-        shortest = min(formulas, key=cost)
-        found.append(_single_values(shortest, dict(zip(now, numbers.T, strict=True))))
-    return tuple(found)
-
-
-def _single_values(formula: Expr, values: dict[Var, np.ndarray]) -> Expr:
-    """The same with equality in place of a comparison that holds for a single state: states are no sizes."""
-    if not isinstance(formula, Op):
-        return formula
-    made = Op(formula.name, tuple(_single_values(part, values) for part in formula.args))
-    one, *other = made.args
-    if made.name in COMPARISONS and isinstance(one, Var) and one in values and isinstance(other[0], Const):
-        holds = np.unique(values[one])
-        holds = holds[evaluated(made, (one,), holds[:, None]) != 0]
-        if len(holds) == 1:
-            return one.equals(int(holds[0]))
-    return made
-
-
-#: Comparisons of sizes.
-COMPARISONS = ("lt", "le", "gt", "ge")
-#: Stands for what is made of several values that are read.
-MADE = Var("made of what is read")
-
-
-def _made_of_reads(rule: Expr, reads: tuple[Var, ...]) -> Expr | None:
-    """The largest part of a formula that is made of what is read alone, of two values or more."""
-    if isinstance(rule, Op):
-        variables = set(rule.variables())
-        if len(variables) > 1 and variables <= set(reads):
-            return rule
-        parts = [_made_of_reads(argument, reads) for argument in rule.args]
-        return max((part for part in parts if part is not None), key=lambda part: part.size(), default=None)
-    return None
-
-
-def evaluated(formula: Expr, variables: tuple[Var, ...], columns: np.ndarray) -> np.ndarray:
-    """A formula on rows."""
-    result = compile_numpy(formula, variables)(*columns.T)
-    return np.broadcast_to(np.asarray(result, float), len(columns))
 
 
 def _once(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,19 +6,14 @@ those save states. Rows need not have shown everything: a transition that was ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from weights2code.data import Sequences
-from weights2code.json_values import items, number, whole
 
 #: Never seen.
 NOWHERE = -1
-#: States and symbols of a machine that is read from a file, at most.
-MOST_STATES, MOST_SYMBOLS = 4096, 1 << 16
 
 #: A column among inputs and outputs, in that order, and how far back it is read.
 Read = tuple[int, int]
@@ -75,48 +70,6 @@ class Machine:
         known = sequences.scored & (after != NOWHERE)
         answers = self.answers[before, read]
         return known & (answers != sequences.y).any(2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON form."""
-        known = self.moves != NOWHERE
-        return {
-            "reads": [list(read) for read in self.reads],
-            "symbols": self.symbols.tolist(),
-            "moves": self.moves.tolist(),
-            "answers": np.where(known[:, :, None], self.answers, 0.0).tolist(),
-            "seen": self.seen.tolist(),
-        }
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any], columns: int, outputs: int) -> Machine:
-        """Inverse of `to_dict`, for a problem of so many columns (inputs and outputs); anything else is a
-        ValueError."""
-        reads = tuple(
-            (whole(column, "a column", most=columns - 1), whole(lag, "a lag", most=1000))
-            for column, lag in (items(read, "what is read") for read in items(data["reads"], "reads"))
-        )
-        symbols = _table(data["symbols"], "symbols", (None, len(reads)), MOST_SYMBOLS)
-        moves = _table(data["moves"], "moves", (None, len(symbols)), MOST_STATES)
-        shape = (len(moves), len(symbols))
-        answers = np.array(
-            [_table(row, "answers", (len(symbols), outputs)) for row in items(data["answers"], "answers")]
-        )
-        seen = _table(data["seen"], "seen", shape)
-        if answers.shape != (*shape, outputs) or not len(moves) or not len(symbols):
-            raise ValueError("the parts of a machine do not belong together")
-        if not ((moves == np.round(moves)) & (moves >= NOWHERE) & (moves < len(moves))).all():
-            raise ValueError("a machine moves to a state that it does not have")
-        if len(np.unique(symbols, axis=0)) < len(symbols):
-            raise ValueError("a machine has a symbol twice")
-        return Machine(reads, symbols, moves.astype(int), answers, seen.astype(int))
-
-
-def _table(data: Any, what: str, shape: tuple[int | None, int], most: int = MOST_SYMBOLS) -> np.ndarray:
-    """Numbers in rows."""
-    rows = [[float(number(v, what)) for v in items(row, what)] for row in items(data, what, most)]
-    if any(len(row) != shape[1] for row in rows) or (shape[0] is not None and len(rows) != shape[0]):
-        raise ValueError(f"{what} of a machine have another shape")
-    return np.array(rows, dtype=float).reshape(len(rows), shape[1])
 
 
 def rows_read(reads: tuple[Read, ...], sequences: Sequences) -> np.ndarray:

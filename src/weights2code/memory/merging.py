@@ -25,6 +25,8 @@ MOST_STATES = 64
 MOST_ROWS, ALL_ROWS = 20_000, 100_000
 #: Prefixes that merges by evidence look at in all: of labels that follow no machine there is no end.
 MOST_LOOKED_AT = 150_000
+#: Pairs of prefixes that are compared where nothing may contradict.
+MOST_COMPARED = 250_000
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
 STANDARD_ERRORS = 2.0
@@ -52,7 +54,7 @@ def merged(
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
-    options = {} if mistakes is None else _by_evidence(mistakes)
+    options = _exactly() if mistakes is None else _by_evidence(mistakes)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -102,6 +104,23 @@ def _few() -> Any:
                 raise _TooMany
 
     return Few()
+
+
+def _exactly() -> dict[str, Any]:
+    """What AALpy is told so that nothing contradicts, and so that it comes to an end."""
+    from aalpy.learning_algs.general_passive.GsmNode import GsmNode
+    from aalpy.learning_algs.general_passive.ScoreFunctionsGSM import ScoreCalculation
+
+    class Counted(ScoreCalculation):
+        compared = 0
+
+        def local_compatibility(self, a: GsmNode, b: GsmNode) -> bool:
+            self.compared += 1
+            if self.compared > MOST_COMPARED:
+                raise _TooMany
+            return a.deterministic_compatible(b)
+
+    return {"score_calc": Counted()}
 
 
 def _by_evidence(share: float) -> dict[str, Any]:

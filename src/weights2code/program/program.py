@@ -34,12 +34,11 @@ from weights2code.language.python_source import formula_lines, identifier, pytho
 class Origin(StrEnum):
     """Which route led to a program."""
 
+    ROWS = "regressed from what the rows show to be enough"
     LEAVES = "regressed from the live leaves"
     CUTS = "read from the network, cut by cut"
     NODES = "composed of the live nodes"
     MAJORITIES = "regressed from majorities of the rows"
-    STATES = "fitted to the states of a machine"
-    TABLE = "a table of the states of a machine"
 
 
 @dataclass(frozen=True, slots=True)

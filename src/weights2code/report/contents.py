@@ -23,7 +23,6 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.language.categories import in_words
-from weights2code.memory.stored import problem_in
 from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
@@ -33,6 +32,7 @@ from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
 from weights2code.verify.all_rows import over_all
+from weights2code.views.hidden import problem_in
 
 #: Seconds for formulas that the run did not leave.
 EXPLANATION_EFFORT = 1.5

@@ -28,7 +28,7 @@ from weights2code.report.listing import listing
 from weights2code.report.node_names import indexed, readable, short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
-from weights2code.report.states import machine_drawing, machine_of
+from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
 from weights2code.run_folder import MODEL, TAUGHT
@@ -50,10 +50,8 @@ ORIGINS: dict[str, str] = {
     "formula was then found by symbolic regression on just those values.",
     Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
     "as a short formula, and the output follows from them.",
-    Origin.STATES: "Formulas were fitted to the states of a machine, up to their names; a network "
-    "learned the same states, and is compared with the program.",
-    Origin.TABLE: "No formula was found for the states of the machine: their rule is a table. A network "
-    "learned the same states, and is compared with the program.",
+    Origin.ROWS: "The rows themselves showed which values the output depends on; the formula was then found "
+    "by symbolic regression on just those values. A network was made for the rule, and compared with it.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
@@ -115,7 +113,18 @@ def state_section(contents: Contents, figure: Figures) -> str:
         f"{plural(len(machine.states), 'state')}: an arrow says what is read, and behind a stroke what comes "
         "out then."
     )
-    return figure(machine_drawing(machine), caption, wide=True)
+    if len(machine.states) <= DRAWN:
+        return figure(machine_drawing(machine), caption, wide=True)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(machine.states[a])}</th><td>{escape(machine.states[b])}</td>'
+        f"<td>{escape(', '.join(words))}</td></tr>"
+        for (a, b), words in machine.moves.items()
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("from", "to", "what is read / what comes out"))
+    return (
+        '<div class="scroll" role="region" tabindex="0" aria-label="Transitions"><table><thead>'
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
 def decision_section(contents: Contents, _: Figures) -> str:

@@ -18,8 +18,8 @@ from weights2code.language.categories import decoded, with_locals
 from weights2code.program import Program
 from weights2code.report.svg import Drawing, n, number, text
 
-#: States and inputs that a diagram has at most, and words of an arrow.
-MOST_STATES, MOST_SYMBOLS, MOST_WORDS = 12, 24, 3
+#: States that are listed at most, and that are drawn; inputs, and words of an arrow.
+MOST_STATES, DRAWN, MOST_SYMBOLS, MOST_WORDS = 32, 12, 24, 3
 #: Radius of a state, and of the circle on which they stand, for each of them.
 STATE, ROOM = 34.0, 44.0
 

@@ -8,9 +8,10 @@ from which the output is regressed directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -28,6 +29,30 @@ from weights2code.language import Const, Domain, Expr, Recurrence, Start, Step, 
 MOST_COUNTED = 5
 #: Of a head that matches no hypothesis, so many of the offsets that it selects are looked at.
 MOST_ATTENDED = 4
+
+
+class Reads(Protocol):
+    """What rules are regressed from: steps, and what each output reads of them, of a graph or of rows."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+
+    @property
+    def steps(self) -> Sequence[Step]: ...
+
+    @property
+    def start(self) -> Mapping[str, Start]: ...
+
+    def output_leaves(self, row: int) -> tuple[Var, ...]: ...
+
+    def crystallised(self) -> Set[str]: ...
+
+    def known_from(self, name: str) -> int: ...
+
+    def recurrence(self, outputs: list[Step]) -> Recurrence: ...
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.data.sufficiency import determines, enough
 from weights2code.language import Expr, Step, Var
-from weights2code.rules.assembly import Assembly
+from weights2code.rules.assembly import Reads
 from weights2code.rules.rows import table
 
 #: Answers that another output alone may decide.
@@ -23,7 +23,7 @@ FEW_ANSWERS = 12
 
 
 def from_others(
-    assembly: Assembly, problem: Problem, row: int, leaves: Sequence[Var], others: Sequence[str]
+    assembly: Reads, problem: Problem, row: int, leaves: Sequence[Var], others: Sequence[str]
 ) -> Iterator[tuple[Var, ...]]:
     """Values, fewer than the leaves and with an output of the same row among them, that may decide one."""
     present = tuple(Var(name) for name in others)

@@ -17,7 +17,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Recurrence, Step, Var
-from weights2code.rules.assembly import Assembly
+from weights2code.rules.assembly import Reads
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
@@ -44,7 +44,7 @@ CANDIDATES = 3
 CHECKED = 200
 
 
-def direct_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
+def direct_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """Recurrences whose rule is exact on the training sequences, simplest first."""
     per_output: list[list[Step]] = []
     reads: dict[str, set[str]] = {}
@@ -102,7 +102,7 @@ def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
     return float(np.prod([float(d.size) if d is not None and d.discrete else np.inf for d in known]))
 
 
-def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
+def needed_leaves(assembly: Reads, problem: Problem, row: int) -> tuple[Var, ...]:
     """The leaves of an output, without those that discrete data show to be dispensable.
 
     Aggregates go first, then past outputs, then inputs, the farther back the earlier.
@@ -125,7 +125,7 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
 class Regression:
     """One output, and what its rule is looked for with."""
 
-    assembly: Assembly
+    assembly: Reads
     problem: Problem
     row: int
     effort: float
@@ -158,7 +158,7 @@ def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     return None
 
 
-def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence | None:
+def settle_start(draft: Recurrence, problem: Problem, assembly: Reads) -> Recurrence | None:
     """The simplest start values with which the rule reproduces every position of validation sequences."""
     check = checked_sequences(problem.validation)
     for candidate in usual_starts(draft, problem, assembly):

@@ -27,7 +27,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
-from weights2code.rules.assembly import Assembly
+from weights2code.rules.assembly import Reads
 from weights2code.rules.free_running import as_floats, running_free
 from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
@@ -49,7 +49,7 @@ FORMULAS, STARTS, JUDGED = 3, 200, 200
 LIKELY, NEAR = 4.0, 0.5
 
 
-def noisy_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
+def noisy_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
@@ -65,7 +65,7 @@ def noisy_recurrences(assembly: Assembly, problem: Problem, effort: float) -> It
     yield ahead
 
 
-def regress_noisy(assembly: Assembly, problem: Problem, row: int, effort: float) -> Expr | None:
+def regress_noisy(assembly: Reads, problem: Problem, row: int, effort: float) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
@@ -126,7 +126,7 @@ def _least_squares(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
     return solution, float(np.mean((design @ solution - target) ** 2))
 
 
-def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence:
+def with_start(draft: Recurrence, problem: Problem, assembly: Reads) -> Recurrence:
     """The simplest start values with the fewest first outputs that errors do not explain."""
     check = problem.validation.take(np.flatnonzero(problem.validation.given == 0)[:JUDGED])
     if not len(check) or not draft.depths():
@@ -154,7 +154,7 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
 # -- mistakes ------------------------------------------------------------------------------------------------
 
 
-def majority_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
+def majority_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """Rules that most rows follow, simplest first.
 
     Raises `NotExtracted` with the reason where the data do not lend themselves to majorities.
@@ -167,7 +167,7 @@ def majority_recurrences(assembly: Assembly, problem: Problem, effort: float) ->
         yield with_start(assembly.recurrence(list(steps)), problem, assembly)
 
 
-def regress_majorities(assembly: Assembly, problem: Problem, row: int, effort: float) -> list[Expr]:
+def regress_majorities(assembly: Reads, problem: Problem, row: int, effort: float) -> list[Expr]:
     """Formulas that give the majority of every combination of values, simplest first."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)

@@ -7,7 +7,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Domain, Recurrence, Start, Var, infer, texts
 from weights2code.language.categories import with_locals
-from weights2code.rules.assembly import Assembly
+from weights2code.rules.assembly import Reads
 
 
 def leaf_cost(leaf: Var, problem: Problem) -> float:
@@ -17,7 +17,7 @@ def leaf_cost(leaf: Var, problem: Problem) -> float:
 
 
 def leaf_domains(
-    problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray, assembly: Assembly
+    problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray, assembly: Reads
 ) -> tuple[Domain, ...]:
     """The declared domains of inputs, and of whatever holds texts; of all else what the data show."""
     declared = dict(zip(problem.inputs, problem.domains, strict=True))
@@ -30,7 +30,7 @@ def leaf_domains(
 
 
 def table(
-    assembly: Assembly, sequences: Sequences, leaves: tuple[Var, ...], row: int
+    assembly: Reads, sequences: Sequences, leaves: tuple[Var, ...], row: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of leaf values and targets, from positions where every lag lies inside the sequence."""
     values, length = sequence_values(assembly, sequences), sequences.x.shape[1]
@@ -41,12 +41,12 @@ def table(
     return np.stack(columns, 1) if columns else np.zeros((len(target), 0)), target
 
 
-def first_position(assembly: Assembly, leaves: tuple[Var, ...]) -> int:
+def first_position(assembly: Reads, leaves: tuple[Var, ...]) -> int:
     """The first position at which none of these values depends on what lies before the start."""
     return max((leaf.lag + assembly.known_from(leaf.name) for leaf in leaves), default=0)
 
 
-def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:
+def sequence_values(assembly: Reads, sequences: Sequences) -> dict[str, np.ndarray]:
     """Every named sequence (n, T), past outputs teacher-forced."""
     values = {name: sequences.x[..., i] for i, name in enumerate(assembly.inputs)}
     values |= {name: sequences.y[..., i] for i, name in enumerate(assembly.outputs)}

@@ -17,7 +17,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.language.recurrence import expression_of
-from weights2code.rules.assembly import Assembly
+from weights2code.rules.assembly import Reads
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import simplest
 from weights2code.verify.residuals import rounding
@@ -46,7 +46,7 @@ def known_domains(problem: Problem) -> dict[str, Domain]:
 # -- usual values --------------------------------------------------------------------------------------------
 
 
-def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
+def usual_starts(draft: Recurrence, problem: Problem, assembly: Reads) -> Iterator[Recurrence]:
     """The draft with usual values before the start for all that it looks back at, simplest first."""
     names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs, *assembly.crystallised()})
     copied = {
@@ -72,7 +72,7 @@ def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
     return replace(draft, start={name: value for name, value in start.items() if value != 0})
 
 
-def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
+def start_candidates(name: str, problem: Problem, assembly: Reads) -> list[Start]:
     """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain; of
     what an operator stands for, what its formula gives where there is nothing, and what it takes."""
     if name in assembly.crystallised():
@@ -94,7 +94,7 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
     return list(dict.fromkeys([*found, float(domain.low), float(domain.high)]))
 
 
-def _crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
+def _crisp_starts(name: str, problem: Problem, assembly: Reads) -> list[Start]:
     recurrence = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
     sequences = problem.validation.take(slice(0, MOST_STARTS))
     with np.errstate(all="ignore"):

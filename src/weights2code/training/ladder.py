@@ -23,10 +23,9 @@ LONGEST_WINDOW = 12
 MOST_OPERANDS = 12
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
-#: a `window` reads everything within reach; annealed ones choose what their functions read.
-#: `few` is a window on the few values that rows show to be enough. `memory` is several in one: heads over
-#: everything so far that the data chose, and a rung above them.
-RungKind = Literal["linear", "prefix", "lookup", "few", "window", "memory", "annealed"]
+#: a `window` reads everything within reach, or some leaves; annealed ones choose what their functions read.
+#: `made` is no rung: a network that was wired or written for a rule. Older files have `few` and `memory`.
+RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made", "few", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Rung:
     @property
     def wired(self) -> bool:
         """Whether the wiring, or a part of it, is fixed."""
-        return self.kind in ("lookup", "few", "window", "memory")
+        return self.kind in ("lookup", "window")
 
     @property
     def members(self) -> int:
@@ -98,20 +97,6 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="lookup",
     ),
     Rung(
-        "memory",
-        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
-        _recipe(400, head="projected", noise=0.0, batch=64),
-        (Variant(3), Variant(1, start=True)),
-        kind="memory",
-    ),
-    Rung(
-        "few values",
-        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
-        _recipe(400, head="projected", noise=0.0, batch=64),
-        (Variant(3), Variant(1, start=True)),
-        kind="few",
-    ),
-    Rung(
         "pairs",
         {"layers": 1, "location": 2, "submlps": 2, "arity": 2, "learned_start": True},
         _recipe(600),
@@ -135,29 +120,12 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="window",
     ),
     Rung(
-        "memory of inputs",
-        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
-        _recipe(400, head="projected", noise=0.0, batch=64),
-        (Variant(3, past=False), Variant(1, past=False, start=True)),
-        kind="memory",
-    ),
-    Rung(
         "wide window",
         {"reach": LONGEST_WINDOW, "submlps": 1, "hidden": 96, "learned_start": True},
         _recipe(500, head="projected", noise=0.0, batch=96),
         (Variant(2),),
         kind="window",
     ),
-)
-
-
-#: The rung of problems whose state is given: all that their rule reads is the present, and the last state.
-PRESENT = Rung(
-    "present",
-    {"reach": 0, "submlps": 1, "hidden": 64, "learned_start": True},
-    _recipe(400, head="projected", noise=0.0, batch=64),
-    (Variant(3), Variant(1, start=True)),
-    kind="window",
 )
 
 
@@ -196,11 +164,8 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     channels = inputs + (0 if layout == "tagging" else outputs)
     texts = all(domain.categories for domain in problem.domains)
     fitted: list[Rung] = []
-    widest, ladder = 0, FAST_LADDER
-    if problem.original is not None:
-        windows = tuple(rung for rung in FAST_LADDER if rung.kind == "window")
-        widest, ladder = -1, (PRESENT, *windows, FAST_LADDER[0])  # some network, if windows see too little
-    for rung in ladder:
+    widest = 0
+    for rung in FAST_LADDER:
         own = {name: size for name, size in rung.sizes.items() if name != "reach"}
         if rung.kind == "window":
             reach = min(rung.sizes["reach"], problem.length // 2, MOST_OPERANDS // channels - 1)

@@ -23,7 +23,6 @@ from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
 from weights2code.training.build import build, hide
-from weights2code.training.distinct import distinct_rows, sees_only_the_present, with_all_rows
 from weights2code.training.ladder import Rung, RungKind
 from weights2code.training.loop import (
     Epoch,
@@ -187,9 +186,6 @@ def train_rung(
     layout = fit_layout(rung.layout, problem.training, first_scored_of(rung, problem))
     dtype, sharpness = _comparison(rung, problem, layout)
     encoded, judged = layout.encode(problem.training, dtype), layout.encode(problem.validation, dtype)
-    if problem.original is not None and sees_only_the_present(rung):
-        encoded = judged = distinct_rows(encoded, judged)
-        rung = with_all_rows(rung, encoded)
     training, validation = to_batch(encoded, device), to_batch(judged, device)
     model = build(rung, problem, layout.channels, value_range(encoded), settings.seed, sharpness)
     model = model.to(device, training[0].dtype)

@@ -19,12 +19,10 @@ from weights2code.data import Problem
 from weights2code.effort import within
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
-from weights2code.training.climb import Before, climb
+from weights2code.training.climb import climb
 from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import Epoch
-from weights2code.training.ruled_out import Skipped
 from weights2code.training.search import Progress, Trained
-from weights2code.training.seasons import fitting_seasonal
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
 #: not depend on the number of cores.
@@ -44,8 +42,7 @@ RUNGS_AT_THE_FLOOR = 2
 def train(
     problem: Problem, settings: Settings, folder: RunFolder, progress: Progress | None = None
 ) -> Trained:
-    """Climb until a rung fits, and leave its record and its model in the folder; of own data with a season,
-    the rungs that look that far back come first.
+    """Climb until a rung fits, and leave its record and its model in the folder.
 
     If none fits, the best is left. Training that stopped at the time limit keeps its checkpoint, so the
     same command with a larger limit climbs on; otherwise the checkpoint goes and the folder is complete.
@@ -53,27 +50,15 @@ def train(
     if folder.trained:
         return Trained.load(folder.file(MODEL), problem)
     found: list[Trained] = []
-    skipped: list[Skipped] = []
     with within(settings.cut_after()) as limit:
-        torch.set_num_threads(THREADS)
-        seasonal = fitting_seasonal(problem, settings, progress)
-        if seasonal is not None:
-            write_metrics(folder, seasonal.history)
-            seasonal.save(folder.file(MODEL))
-            folder.drop_checkpoint()
-            return seasonal
-        for trained in rungs_of(problem, settings, folder, progress, skipped):
+        for trained in rungs_of(problem, settings, folder, progress):
             found.append(trained)
             if trained.fitted or (measured(problem) and at_the_floor(found)):
                 break
     chosen = smallest_at_the_floor(found) if measured(problem) else best(found)
     chosen.save(folder.file(MODEL))
-    seen = {*(trained.rung for trained in found), *(item.rung for item in skipped)}
-    if (
-        chosen.fitted
-        or (measured(problem) and at_the_floor(found))
-        or (len(seen) == len(ladder_of(problem, settings)) and not limit.cut)
-    ):
+    whole = len(found) == len(ladder_of(problem, settings)) and not limit.cut
+    if chosen.fitted or (measured(problem) and at_the_floor(found)) or whole:
         folder.drop_checkpoint()
     return chosen
 
@@ -111,16 +96,10 @@ def rungs_of(
     settings: Settings,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
-    skipped: list[Skipped] | None = None,
-    before: Before | None = None,
-    part: str = "",
 ) -> Iterator[Trained]:
     """Train rung by rung; with a folder, `metrics.jsonl` follows and a broken climb is continued.
 
-    A climb that is only a part of the folder's has its checkpoints in a place of its own.
-
-    The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint. Rungs
-    that the data rule out join `skipped`.
+    The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint.
     """
     torch.set_num_threads(THREADS)
     keep_freed_memory()
@@ -130,8 +109,8 @@ def rungs_of(
         if folder:
             write_metrics(folder, [*done, *under_way])
 
-    checkpoint = folder.checkpoint / part if folder else None
-    for trained in climb(problem, settings, checkpoint, progress, record, skipped, before):
+    checkpoint = folder.checkpoint if folder else None
+    for trained in climb(problem, settings, checkpoint, progress, record):
         done += trained.history
         record(())
         yield trained

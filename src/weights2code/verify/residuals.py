@@ -90,6 +90,12 @@ def _with_exceptions(errors: np.ndarray, sequences: Sequences) -> bool:
     return bool(np.mean(judged <= EXACT * judged.max()) > MOSTLY_RIGHT)
 
 
+def always_right(program: Recurrence, sequences: Sequences) -> bool:
+    """Whether every output is the right whole number, free-running."""
+    errors = np.abs(answers(program, sequences, one_step=False) - sequences.y)[sequences.scored]
+    return bool(np.all(errors < EXACT))
+
+
 def rounding(values: np.ndarray, spread: float) -> float:
     """The unit of the last digit that the values are written with; 0 if they have all digits."""
     for digits in range(10):

@@ -36,7 +36,8 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
         return (values - low).astype(np.int64), int(high - low) + 1
     inside = values[values != BEFORE]
     scale = max(1.0, float(np.abs(inside).max(initial=0.0)))
-    distinct, code = np.unique(np.round(values / scale, 11), return_inverse=True)
+    with np.errstate(over="ignore"):  # of what lies before the start
+        distinct, code = np.unique(np.round(values / scale, 11), return_inverse=True)
     return code.reshape(-1).astype(np.int64), len(distinct)
 
 
@@ -53,18 +54,19 @@ class Context:
         """Of features, values (features, rows): the share of the contradictions that each leaves, and of the
         agreeing pairs that it leaves together."""
         i, j = self.conflicts
+        one, other = self.agreed
         unresolved = np.ones(len(values))
-        first = _same(values, i[:FIRST], j[:FIRST])
-        kept = _same(values, *self.agreed)
+        first, kept = _same(values, i[:FIRST], j[:FIRST]), _same(values, one[:FIRST], other[:FIRST])
         some = np.flatnonzero((first <= TELLING * np.maximum(kept, 1e-9)) & (kept > 0))
-        unresolved[some] = _same(values[some], i, j)
+        unresolved[some], kept[some] = _same(values, i, j, some), _same(values, one, other, some)
         return unresolved, kept
 
 
-def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+    """Of all features or some, the share of pairs of rows that they leave together."""
     if not len(i):
-        return np.zeros(len(values))
-    one, other = values[:, i], values[:, j]
+        return np.zeros(len(values) if some is None else len(some))
+    one, other = (values[:, of] if some is None else values[np.ix_(some, of)] for of in (i, j))
     return (np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)).mean(1)
 
 
@@ -76,10 +78,13 @@ class Evidence:
     label: np.ndarray = field(init=False)
     labels: int = field(init=False)
     real: bool = field(init=False)
+    #: How many rows contradict the others where nothing is known.
+    most: int = field(init=False)
     _rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
         self.label, self.labels = coded(self.target)
+        self.most = len(self.label) - int(np.bincount(self.label, minlength=1).max())
         self.real = len(np.unique(self.label)) > REAL * len(self.label)
         self._rng = np.random.default_rng(0)
 
@@ -122,15 +127,19 @@ class Evidence:
 
     def near(self, columns: Sequence[np.ndarray]) -> float:
         """How far the output of rows differs from that of the nearest row, against any two rows."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
-        rows = np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0)) if columns else np.zeros(0, int)
+        rows = (
+            np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0))
+            if columns
+            else np.zeros(0, int)
+        )
         if len(rows) < 20:
             return 1.0
         table = np.column_stack([_scaled(column[rows]) for column in columns])
         some = rows[:: max(1, len(rows) // NEAREST)]
         asked = table[:: max(1, len(rows) // NEAREST)]
-        nearest = rows[cKDTree(table).query(asked, k=2)[1][:, 1]]
+        nearest = rows[np.asarray(KDTree(table).query(asked, k=2)[1])[:, 1]]
         if self.real:
             scale = max(float(self.target.std()), 1e-300)
             apart = np.minimum(np.abs(self.target[some] - self.target[nearest]) / scale, 1.0)

@@ -1,14 +1,14 @@
-"""The families of features, as a table: what is visible, what runs along, what is looked up, what is remembered.
+"""The families of features, as a table: what is visible, runs along, is looked up or remembered.
 
-Thousands of features differ only in the quantity, the tests and the number that one template has, so the values
-of hundreds are computed at once, one position after the other. A family of one's own is one more class with
-`batches`.
+Thousands of features differ only in the quantity, the tests and the number that one template has, so the
+values of hundreds are computed at once, one position after the other. A family of one's own is one more
+function that yields batches (`rows.later_families`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import inf
 from typing import Protocol
@@ -16,16 +16,26 @@ from typing import Protocol
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Count, Expr, Retrieval, Step, Var, compile_numpy, evaluate, op
+from weights2code.heads import Relation
+from weights2code.language import Const, Count, Expr, Retrieval, Start, Step, Var, compile_numpy, evaluate, op
 from weights2code.language.operators import order_name
 from weights2code.views.features import BEFORE, Feature
 
 #: Features whose values are computed at a time.
 TOGETHER = 256
+#: Positions that are looked at first.
+FIRST = 800
 #: Of more different values a column is no code, and of more it is no small number.
 FEW, SMALL = 12, 40
 #: How far back windows go, and what is put in order.
 WIDEST, LAST = 9, 3
+#: Running totals that there are extrema of.
+MOST_TOTALS = 12
+#: Formulas that are keys; how keys compare with what is asked for.
+MOST_KEYS = 40
+ORDERED: tuple[Relation, ...] = ("eq", "lt", "gt", "le", "ge")
+#: What it costs to read a register one step earlier.
+EARLIER = 0.3
 #: Rows around a season ago that are looked at.
 AROUND = 2
 
@@ -38,7 +48,9 @@ class Quantity:
     cost: float
     values: np.ndarray
     test: bool = False
-    name: str = ""
+    #: What makes it, if it is not visible.
+    steps: tuple[Step, ...] = ()
+    start: tuple[tuple[str, Start], ...] = ()
 
 
 @dataclass(eq=False)
@@ -49,6 +61,8 @@ class Source:
     sequences: Sequences
     quantities: list[Quantity] = field(default_factory=list)
     tests: list[Quantity] = field(default_factory=list)
+    #: How many sequences are looked at first.
+    first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)
     valid: np.ndarray = field(init=False)
 
@@ -56,12 +70,14 @@ class Source:
         x = self.sequences.x
         self.names = (*self.problem.inputs, *self.problem.outputs)
         self.valid = self.sequences.valid
+        self.first = max(1, FIRST // x.shape[1])
         seen: set[tuple[bool, bytes]] = set()
         columns = [Var(name) for name in self.problem.inputs]
         domains = self.problem.domains
         values = {v: x[..., i] for i, v in enumerate(columns)}
         values |= {
-            Var(v.name, 1): np.pad(x[..., i], ((0, 0), (1, 0)))[:, : x.shape[1]] for i, v in enumerate(columns)
+            Var(v.name, 1): np.pad(x[..., i], ((0, 0), (1, 0)))[:, : x.shape[1]]
+            for i, v in enumerate(columns)
         }
         said = [v for v, domain in zip(columns, domains, strict=True) if domain.categories]
         numbers = [v for v in columns if v not in said]
@@ -88,6 +104,8 @@ class Source:
                 high, low = float(distinct[1]), float(distinct[0])
                 add(v.equals(_number(high)), 1.0, test=True)
                 add(v.equals(_number(low)), 1.2, test=True)
+                if (low, high) == (0, 1):
+                    add(2 * v - 1, 2.0)
             elif domain.discrete and len(distinct) <= (SMALL if domain.categories else FEW):
                 for value in distinct.tolist():
                     add(v.equals(_number(value)), 1.5, test=True)
@@ -145,8 +163,12 @@ def _number(value: float) -> Const:
 class Batch(Protocol):
     """Features of one kind, whose values are computed together."""
 
-    def values(self) -> np.ndarray:
-        """Their values (features, n, T)."""
+    def values(self, count: int | None = None) -> np.ndarray:
+        """Their values (features, n, T), of so many sequences if not of all."""
+        ...
+
+    def some(self, places: np.ndarray) -> Batch:
+        """These of them, or a few more."""
         ...
 
     def feature(self, place: int) -> Feature: ...
@@ -162,8 +184,11 @@ class Given:
     features: tuple[Feature, ...]
     known: np.ndarray
 
-    def values(self) -> np.ndarray:
-        return self.known
+    def values(self, count: int | None = None) -> np.ndarray:
+        return self.known[:, :count]
+
+    def some(self, places: np.ndarray) -> Given:
+        return Given(tuple(self.features[place] for place in places), self.known[places])
 
     def feature(self, place: int) -> Feature:
         return self.features[place]
@@ -185,9 +210,15 @@ class Given:
 
 def visible(problem: Problem, reach: int, back: int) -> list[Feature]:
     """Inputs as far back as `reach`, outputs as far as `back`."""
-    found = [Feature("visible", Var(name, lag), 1 + 0.3 * lag) for name in problem.inputs for lag in range(reach + 1)]
+    found = [
+        Feature("visible", Var(name, lag), 1 + 0.3 * lag)
+        for name in problem.inputs
+        for lag in range(reach + 1)
+    ]
     return found + [
-        Feature("visible", Var(name, lag), 0.8 + 0.4 * lag) for name in problem.outputs for lag in range(1, back + 1)
+        Feature("visible", Var(name, lag), 0.8 + 0.4 * lag)
+        for name in problem.outputs
+        for lag in range(1, back + 1)
     ]
 
 
@@ -198,7 +229,9 @@ def seasonal(problem: Problem) -> list[Feature]:
         return []
     names = (*problem.inputs, *problem.outputs)
     lags = range(max(season - AROUND, 1), season + AROUND + 1)
-    return [Feature("season", Var(name, lag), 2.0 + 0.3 * abs(lag - season)) for name in names for lag in lags]
+    return [
+        Feature("season", Var(name, lag), 2.0 + 0.3 * abs(lag - season)) for name in names for lag in lags
+    ]
 
 
 POSITION = Feature("visible", Var("position'"), 2.0, (Step("position'", Var("position'", 1) + 1),))
@@ -211,8 +244,8 @@ _s, _q, _p, _r, _c = Var("s", 1), Var("q"), Var("p"), Var("r"), Var("c")
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and a
-    number `c`. Tests may stand for quantities where `counts`."""
+    """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and
+    a number `c`. Tests may stand for quantities where `counts`."""
 
     name: str
     rule: Expr
@@ -221,6 +254,9 @@ class Update:
     start: float = 0.0
     counts: bool = False
     running: bool = False
+    #: Whether it is looked for where no output is a real number, and of running totals.
+    whole: bool = True
+    deep: bool = False
 
     @property
     def reads(self) -> set[str]:
@@ -233,14 +269,14 @@ def _steps(low: int, high: int) -> tuple[float, ...]:
 
 UPDATES: tuple[Update, ...] = (
     Update("total", _s + _q, 2.0, counts=True, running=True),
-    Update("most", op("max", _s, _q), 2.0, start=-inf, running=True),
-    Update("least", op("min", _s, _q), 2.0, start=inf, running=True),
+    Update("most", op("max", _s, _q), 2.0, start=-inf, running=True, deep=True),
+    Update("least", op("min", _s, _q), 2.0, start=inf, running=True, deep=True),
     Update("last", op("where", _p, _q, _s), 3.0),
     Update("since", op("where", _p, 0, _s + 1), 3.0),
     Update("run", op("where", _p, _s + 1, 0), 3.0),
     Update("sum", op("where", _p, 0, _s + _q), 3.5, counts=True),
     Update("level", op("max", _s + _q, 0), 3.0),
-    Update("level", op("clip", _s + _q, 0, _c), 3.5, _steps(1, 10) + (12, 15, 16, 20), counts=True),
+    Update("level", op("clip", _s + _q, 0, _c), 3.5, (*_steps(1, 10), 12, 15, 16, 20), counts=True),
     Update("level", op("clip", _s + _q, -_c, _c), 3.5, (*_steps(1, 6), 8, 10)),
     Update("level", op("max", _s + _q - _c, 0), 3.5, _steps(1, 5)),
     Update("level", op("max", _s - _c, _q), 3.5, _steps(1, 4)),
@@ -256,78 +292,91 @@ UPDATES: tuple[Update, ...] = (
     Update("level", op("max", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0), 4.0),
     Update("level", op("clip", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0, _c), 4.5, _steps(1, 6)),
     Update("state", op("where", _p, (_s + 1) % _c, op("where", _r, 0, _s)), 4.5, _steps(2, 6)),
-    Update("fading", _s / 2 + _q, 3.0),
+    Update("level", _s + op("clip", _q - _s, -_c, _c), 3.5, _steps(1, 5)),
+    Update("fading", _s / 2 + _q, 3.0, whole=False),
     Update("held", op("where", op("abs", _q - _s) > _c, _q, _s), 3.5, _steps(1, 5)),
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Updated:
-    """Features of one update: its quantities, tests and numbers."""
+    """Features of one update, by its quantities, tests and numbers: as they are, and one step earlier."""
 
     update: Update
     chosen: list[tuple[Quantity | None, Quantity | None, Quantity | None, float]]
     length: int
     count: int
 
-    def values(self) -> np.ndarray:
+    def some(self, places: np.ndarray) -> Updated:
+        chosen = [self.chosen[place] for place in np.unique(places % max(len(self.chosen), 1))]
+        return replace(self, chosen=chosen)
+
+    def values(self, count: int | None = None) -> np.ndarray:
         update, many = self.update, len(self.chosen)
         variables = update.rule.variables()
         function = compile_numpy(update.rule, variables)
+        n = self.count if count is None else min(count, self.count)
         given: dict[str, np.ndarray] = {}
         for place, name in enumerate(("q", "p", "r")):
             if name in update.reads:
-                given[name] = np.stack([one[place].values.T for one in self.chosen], 1)  # (T, features, n)
+                told = [one[place] for one in self.chosen]
+                shown = [quantity.values[:count].T for quantity in told if isinstance(quantity, Quantity)]
+                given[name] = np.stack(shown, 1) if shown else np.zeros((self.length, 0, n))
         c = np.array([one[3] for one in self.chosen])[:, None]
-        found = np.empty((self.length, many, self.count))
-        state = np.full((many, self.count), update.start)
+        found = np.empty((self.length, many, n))
+        state = np.full((many, n), update.start)
         with np.errstate(all="ignore"):
             for t in range(self.length):
                 known = {"s": state, "c": c}
                 arrays = [known[v.name] if v.name in known else given[v.name][t] for v in variables]
-                state = np.broadcast_to(np.asarray(function(*arrays), float), (many, self.count))
+                state = np.broadcast_to(np.asarray(function(*arrays), float), (many, n))
                 found[t] = state
-        return found.transpose(1, 2, 0)
+        now = found.transpose(1, 2, 0)
+        if update.running:
+            return now
+        before = np.full_like(now, update.start)
+        before[..., 1:] = now[..., :-1]
+        return np.concatenate([now, before])
 
     @property
     def costs(self) -> np.ndarray:
-        return np.array([cost_of(self.update, one) for one in self.chosen])
+        found = np.array([cost_of(self.update, one) for one in self.chosen])
+        return found if self.update.running else np.concatenate([found, found + EARLIER])
 
     def feature(self, place: int) -> Feature:
+        lag, place = divmod(place, len(self.chosen))
         q, p, r, c = self.chosen[place]
         name = f"{self.update.name}'"
         told = {Var("s", 1): Var(name, 1), _c: _number(c)}
         for variable, quantity in ((_q, q), (_p, p), (_r, r)):
             if quantity is not None:
                 told[variable] = quantity.expr
-        step = Step(name, self.update.rule.substitute(told))
+        steps = (*(q.steps if q else ()), Step(name, self.update.rule.substitute(told)))
         family = "running" if self.update.running else "register"
         start = ((name, self.update.start),) if self.update.start else ()
-        return Feature(family, Var(name), cost_of(self.update, self.chosen[place]), (step,), start)
+        like = f"{name}{q and type(q.expr)}" if self.update.running else ""
+        found = Feature(family, Var(name), cost_of(self.update, self.chosen[place]), steps, start, like)
+        return found.at(lag, EARLIER)
 
 
-def cost_of(
-    update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]
-) -> float:
+def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]) -> float:
     return update.cost + sum(one.cost for one in chosen[:3] if one is not None)
 
 
 def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Updated]:
-    """The features of all updates that run along, or of the others, some at a time: each update's cheapest."""
-    one = Const(1)
+    """The features of all updates that run along, or of the others, some at a time, the cheapest of each."""
     n, length = source.sequences.x.shape[:2]
-    unit = Quantity(one, 0.5, np.ones((n, length)))
-    place = Quantity(Var("position'"), 2.0, np.ones((n, length)).cumsum(1))
+    unit = Quantity(Const(1), 0.5, np.ones((n, length)))
+    whole = all(domain.discrete for domain in source.problem.output_domains)
     for update in UPDATES:
-        if update.running != running:
+        if update.running != running or (whole and not update.whole):
             continue
         reads = update.reads
-        quantities = list(source.quantities)
+        quantities = [*source.quantities, *(totals(source) if update.deep else ())]
         if update.counts:
             quantities = sorted([*quantities, *source.tests], key=lambda q: q.cost)
         if update.name == "sum":
             quantities = [unit, *quantities]
-        del place
         choices = product(
             quantities if "q" in reads else [None],
             source.tests if "p" in reads else [None],
@@ -339,11 +388,28 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
             if p is None or (p is not r and p is not q)
             for c in update.numbers or (0.0,)
         ]
-        place = None
         listed.sort(key=lambda chosen: cost_of(update, chosen))
         listed = listed[:most]
         for first in range(0, len(listed), TOGETHER):
             yield Updated(update, listed[first : first + TOGETHER], length, n)
+
+
+def totals(source: Source) -> Iterator[Quantity]:
+    """Running totals of what is cheapest, of which there are extrema."""
+    for quantity in source.quantities[:MOST_TOTALS]:
+        made = Step("total'", Var("total'", 1) + quantity.expr)
+        yield Quantity(Var("total'"), 2.0 + quantity.cost, quantity.values.cumsum(1), steps=(made,))
+
+
+def histograms(source: Source) -> Iterator[tuple[Feature, ...]]:
+    """How often each value of a column has come, all together."""
+    problem = source.problem
+    for place, (name, domain) in enumerate(zip(problem.inputs, problem.domains, strict=True)):
+        values = np.unique(source.sequences.x[..., place][source.valid]) if domain.discrete else np.zeros(0)
+        if 2 < len(values) <= FEW:
+            tests = (Var(name).equals(_number(value)) for value in values.tolist())
+            steps = (Step("total'", Var("total'", 1) + test) for test in tests)
+            yield tuple(Feature("running", Var("total'"), 3.5, (step,), like=name) for step in steps)
 
 
 def means(source: Source) -> Iterator[Given]:
@@ -386,14 +452,20 @@ def windows(source: Source) -> Iterator[Given]:
                 for read in reads[1:]:
                     expr = op(name, expr, read)
                 called = {"add": "recent'", "max": "highest'", "min": "lowest'"}[name]
-                features.append(Feature("window", Var(called), 2 + quantity.cost + 0.2 * wide, (Step(called, expr),)))
+                features.append(
+                    Feature("window", Var(called), 2 + quantity.cost + 0.2 * wide, (Step(called, expr),))
+                )
                 values.append(_begun(fold(some), wide))
             if quantity.test or len(np.unique(quantity.values[source.valid])) <= 2:
                 continue
             ordered = np.sort(some, axis=0)
             for place in range(2, wide):
                 expr = op(order_name(place, wide), *reads)
-                features.append(Feature("window", Var("middle'"), 3 + quantity.cost + 0.2 * wide, (Step("middle'", expr),)))
+                features.append(
+                    Feature(
+                        "window", Var("middle'"), 3 + quantity.cost + 0.2 * wide, (Step("middle'", expr),)
+                    )
+                )
                 values.append(_begun(ordered[place - 1], wide))
         if features:
             yield Given(tuple(features), np.stack(values))
@@ -408,42 +480,59 @@ def _begun(values: np.ndarray, wide: int) -> np.ndarray:
 # -- lookups -------------------------------------------------------------------------------------------------
 
 
-def lookups(source: Source) -> Iterator[Given]:
-    """The value at the last place where a key was what is asked for; how many keys compare with it."""
-    problem = source.problem
-    discrete = {n: d for n, d in zip(problem.inputs, problem.domains, strict=True) if d.discrete}
-    keys: list[tuple[str, tuple[Step, ...], float]] = [(name, (), 0.0) for name in discrete]
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is looked up by: a column, or a step that makes something of columns; what may be asked for."""
+
+    name: str
+    queries: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+    cost: float = 0.0
+
+
+def keys_of(source: Source) -> Iterator[Key]:
+    """Columns, columns a step ago, and what short formulas make of columns, which is asked for itself."""
+    inputs = zip(source.problem.inputs, source.problem.domains, strict=True)
+    discrete = {name: domain.categories for name, domain in inputs if domain.discrete}
+    for name, texts in discrete.items():
+        alike = tuple(other for other, own in discrete.items() if own == texts)
+        yield Key(name, alike)
+        yield Key("key'", ("key'", *alike), (Step("key'", Var(name, 1)),), 1.0)
     made = [q for q in (*source.quantities, *source.tests) if not isinstance(q.expr, Var)]
     made = [q for q in made if q.cost <= 3 and all(v.name in discrete for v in q.expr.variables())]
-    keys += [("key'", (Step("key'", q.expr),), q.cost) for q in made[:40]]
-    features = []
-    for key, steps, more in keys:
-        queries = [key] if steps else list(discrete)
-        for query in queries:
-            if not steps and discrete[key].categories != discrete[query].categories:
-                continue
-            cost = 3.0 + more + (query != key)
-            for value, gap in product((*problem.inputs, *problem.outputs, "position'"), (1, 0)):
-                if value == key or (gap == 0 and (value in problem.outputs or query == key)):
-                    continue
-                extra = POSITION.steps if value == "position'" else ()
-                definition = Retrieval(key, value, Var(query), gap)
-                features.append(
-                    Feature("lookup", Var("seen'"), cost, (*extra, *steps, Step("seen'", definition)))
-                )
-            numeric = not steps and not discrete[key].categories
-            for relation in ("eq", "lt", "gt") if numeric else ("eq",):
-                definition = Count(key, Var(query), relation)
-                features.append(Feature("lookup", Var("count'"), cost, (*steps, Step("count'", definition))))
-    reals = [name for name in problem.inputs if name not in discrete]
+    for quantity in made[:MOST_KEYS]:
+        yield Key("key'", ("key'",), (Step("key'", quantity.expr),), quantity.cost)
+
+
+def lookups(source: Source) -> Iterator[Given]:
+    """The value at the last place where a key was what is asked for, or some test held; how many keys compare
+    with it."""
+    problem = source.problem
+    columns = (*problem.inputs, *problem.outputs, "position'")
+    features: list[Feature] = []
+
+    def add(name: str, cost: float, *steps: Step) -> None:
+        features.append(Feature("lookup", Var(name), 3.0 + cost, steps))
+
+    def told(value: str) -> tuple[Step, ...]:
+        return POSITION.steps if value == "position'" else ()
+
+    for key in keys_of(source):
+        for query in key.queries:
+            cost = key.cost + (query != key.name)
+            for value, gap in product(columns, (1, 0)):
+                if value != key.name and (gap or (value not in problem.outputs and query != key.name)):
+                    found = Retrieval(key.name, value, Var(query), gap)
+                    add("seen'", cost, *told(value), *key.steps, Step("seen'", found))
+            ordered = not key.steps and query not in problem.categories
+            for relation in ORDERED[:3] if ordered else ORDERED[:1]:
+                add("count'", cost, *key.steps, Step("count'", Count(key.name, Var(query), relation)))
+    reals = [n for n, d in zip(problem.inputs, problem.domains, strict=True) if not d.discrete]
     for key, query in product(reals, reals):
-        for relation in ("lt", "le", "gt", "ge") if key != query else ("lt", "gt"):
-            cost = 3.0 + (query != key)
-            features.append(Feature("lookup", Var("count'"), cost, (Step("count'", Count(key, Var(query), relation)),)))
-    for test in source.tests[:30]:
-        for value in (*problem.inputs, *problem.outputs, "position'"):
-            extra = POSITION.steps if value == "position'" else ()
-            steps = (*extra, Step("key'", test.expr), Step("seen'", Retrieval("key'", value, Const(1), 1)))
-            features.append(Feature("lookup", Var("seen'"), 3.0 + test.cost, steps))
+        for relation in ORDERED[1:3] if key == query else ORDERED[1:]:
+            add("count'", float(query != key), Step("count'", Count(key, Var(query), relation)))
+    for test, value in product(source.tests[:MOST_KEYS], columns[len(problem.inputs) :]):
+        found = Retrieval("key'", value, Const(1), 1)
+        add("seen'", test.cost, *told(value), Step("key'", test.expr), Step("seen'", found))
     features.sort(key=lambda f: f.cost)
     yield from Given.traced(features, source)

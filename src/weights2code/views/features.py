@@ -15,6 +15,8 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Start, Step, Var, definition_variables, renamed
 
+#: What another feature of the same kind costs, of what it costs alone.
+AGAIN = 0.5
 #: Stands for what lies before the start, in values of features: equal to itself, and to nothing else.
 BEFORE = -8.98e307
 
@@ -28,6 +30,8 @@ class Feature:
     cost: float
     steps: tuple[Step, ...] = ()
     start: tuple[tuple[str, Start], ...] = ()
+    #: What it is but for its numbers, where others may be the same.
+    like: str = ""
 
     def at(self, lag: int, more: float) -> Feature:
         """The same some steps earlier."""
@@ -44,11 +48,30 @@ class Feature:
         lag = min(self.read.lag, found.shape[1])
         if not lag:
             return found
-        return np.pad(found, ((0, 0), (lag, 0)), constant_values=BEFORE)[:, : found.shape[1]]
+        return np.pad(found, ((0, 0), (lag, 0)), constant_values=self._begun())[:, : found.shape[1]]
+
+    def _begun(self) -> float:
+        """What is read before the start: of what goes on from itself, where it starts."""
+        name = self.read.name
+        own = (step.definition for step in self.steps if step.name == name)
+        if not any(v.name == name for definition in own for v in definition_variables(definition)):
+            return BEFORE
+        start = dict(self.start).get(name, 0.0)
+        return float(start) if isinstance(start, int | float) else BEFORE
 
     def __str__(self) -> str:
         steps = "; ".join(f"{step.name}[t] = {step.definition}" for step in self.steps)
         return f"{self.read}" + (f" where {steps}" if steps else "")
+
+
+def priced(features: Iterable[Feature]) -> float:
+    """What it costs to say features together: what is like another but for its numbers is soon said."""
+    seen: set[str] = set()
+    total = 0.0
+    for feature in features:
+        total += feature.cost * (AGAIN if feature.like in seen else 1.0)
+        seen |= {feature.like} - {""}
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +116,7 @@ class View:
 
     @property
     def cost(self) -> float:
-        return sum(feature.cost for feature in {f: None for features in self.reads for f in features})
+        return priced(dict.fromkeys(f for features in self.reads for f in features))
 
     # -- what rules ask of what they read --------------------------------------------------------------------
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, log2
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
 from weights2code.views import families
-from weights2code.views.evidence import EXPECTED, REAL, Context, Evidence
+from weights2code.views.evidence import EXPECTED, REAL, TELLING, Context, Evidence
 from weights2code.views.families import Batch, Given, Source
-from weights2code.views.features import BEFORE, Feature
+from weights2code.views.features import BEFORE, Feature, priced
 from weights2code.views.states import states
 
 #: Positions that features are screened on, and those that a view is checked on.
@@ -29,16 +29,28 @@ REACH, BACK = 12, 4
 CONTEXTS, MOST_CHECKED, KEPT = 8, 24, 120
 #: Features of later families that a view has, beyond the first.
 TOGETHER = 4
-#: Different values of a column from which on near rows are asked too; columns of a window; features of a batch
-#: that near rows are asked about; what a view may leave of what any two rows differ in.
-MANY, MOST_READ, MOST_NEAR, CONTENT = 48, 14, 48, 0.5
+#: Different values of a column from which on near rows are asked too; columns of a window; what a view may
+#: leave of what any two rows differ in; features of a batch, and views of a family, that near rows are asked
+#: about.
+MANY, MOST_READ, CONTENT = 48, 14, 0.5
+MOST_NEAR, MOST_GROWN = 24, 600
+#: Features that are looked at on the first rows before all are asked, and what one may leave there.
+LARGE, PROMISING = 64, 0.9
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
+#: What a view costs more where near rows differ twice as much.
+LEFT = 1.5
+#: Rows that chance makes contradict each other in a view that is well known, of all that can.
+ENOUGH = 0.25
+#: How far back outputs are in a window.
+PAST = 3
+#: How far back values are tried one by one; what one more must leave of what near rows differ in.
+NEARBY, LESS = 4, 0.9
 #: Visible values that a view grows to.
 WIDEST = 7
 
-#: The least that a feature of a family costs.
-LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 4.5, "machine": 6.0}
+#: Where the families are opened: at what their features cost at least, and later where that takes long.
+LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 7.0, "machine": 9.0}
 
 Features = tuple[Feature, ...]
 
@@ -52,7 +64,7 @@ class Scored:
 
     @property
     def cost(self) -> float:
-        return sum(feature.cost for feature in self.features)
+        return priced(self.features)
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +79,9 @@ class Rows:
     full: Evidence = field(init=False)
     #: Views that leave a few contradictions, which may be mistakes in the data.
     partial: list[Scored] = field(default_factory=list)
+    _chance: dict[frozenset[Feature], float] = field(default_factory=dict)
+    _left: dict[frozenset[Feature], float] = field(default_factory=dict)
+    _least: float = 1.0
     _few: dict[Feature, np.ndarray] = field(default_factory=dict)
     _many: dict[Feature, np.ndarray] = field(default_factory=dict)
 
@@ -79,7 +94,7 @@ class Rows:
 
     def learn(self, more: Sequences) -> None:
         """Views must not be contradicted by these either."""
-        self.many = together(self.many, more)
+        self.many = self.many.beside(more)
         self._many.clear()
         self.full = Evidence(self.many.y[..., self.row][self.many.scored])
 
@@ -103,7 +118,21 @@ class Rows:
     def enough(self, features: Features) -> bool:
         """Whether no rows that agree in them contradict each other, where many would by chance."""
         found, chance = self.full.contradicted(self.checked(features))
+        self._chance[frozenset(features)] = chance
         return found == 0 and chance >= EXPECTED
+
+    def thin(self, features: Features) -> float:
+        """How little is known of a view, in bits: where rows hardly agree in it, few could contradict it."""
+        chance, left = (known.get(frozenset(features)) for known in (self._chance, self._left))
+        thin = 0.0 if chance is None else max(0.0, log2(ENOUGH * self.full.most / max(chance, 1.0)))
+        return thin if left is None else thin + LEFT * log2(max(left, 1e-3) / max(self._least, 1e-3))
+
+    def near(self, features: Features, values: Sequence[np.ndarray] | None = None) -> Scored:
+        """What near rows differ in, of features whose values may be known."""
+        left = self.few.near(self.shown(features) if values is None else values)
+        self._left[frozenset(features)] = left
+        self._least = min(self._least, left)
+        return Scored(features, left)
 
     def smallest(self, features: Features) -> Features:
         """Without what is not needed, the dearest first."""
@@ -120,26 +149,23 @@ class Rows:
     # -- growing ---------------------------------------------------------------------------------------------
 
     def grown(self, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Scored]:
-        """Each context with one feature more, those that leave the fewest contradictions, for what they cost."""
-        asked = [(some, self.few.context(self.shown(some))) for some in contexts]
+        """Each context with one feature more, those that leave the fewest contradictions, for their cost."""
+        asked = [(some, *self._contexts(some)) for some in contexts]
+        asked = [(some, first, context) for some, first, context in asked if context.found]
         found: dict[frozenset[Feature], Scored] = {}
-        scored = self.source.sequences.scored
         for batch in batches:
             if time_is_up():
                 break
-            values = batch.values()[:, scored]
+            batch = self._promising(batch, [first for _, first, _ in asked])
+            values = batch.values()[:, self.source.sequences.scored]
             usable = np.isfinite(values).all(1) & (np.ptp(values, axis=1) > 0)
             costs = batch.costs
-            for some, context in asked:
-                if not context.found:
-                    continue
+            for some, _, context in asked:
                 unresolved, kept = context.left(values)
                 ratio = np.where(kept > 0, unresolved / np.maximum(kept, 1e-9), 1.0)
-                expected = kept * context.found
-                ratio = np.where((unresolved == 0) & (expected < EXPECTED), 1.0, ratio)
-                ratio[~usable] = 1.0
+                ratio[~usable | ((unresolved == 0) & (kept * context.found < EXPECTED))] = 1.0
                 rank = np.argsort(ratio + 0.01 * costs, kind="stable")[: KEPT // 4]
-                for place in rank[ratio[rank] < 0.97]:
+                for place in rank[ratio[rank] < TELLING]:
                     features = (*some, batch.feature(int(place)))
                     if len(set(features)) == len(features):
                         found.setdefault(frozenset(features), Scored(features, float(ratio[place])))
@@ -148,6 +174,28 @@ class Rows:
         self.partial = sorted(some, key=lambda s: s.left + 0.01 * s.cost)[:PARTIAL]
         return ranked
 
+    def _contexts(self, some: Features) -> tuple[Context, Context]:
+        """Of the first rows, and of all on the screen."""
+        shown = self.shown(some)
+        first = Evidence(self.few.target[: self._first])
+        return first.context([column[: self._first] for column in shown]), self.few.context(shown)
+
+    @property
+    def _first(self) -> int:
+        """How many rows are looked at first."""
+        return int(self.source.sequences.scored[: self.source.first].sum())
+
+    def _promising(self, batch: Batch, contexts: Sequence[Context]) -> Batch:
+        """What is left of a large batch after a look at the first rows."""
+        if len(batch.costs) < LARGE or not all(context.found for context in contexts):
+            return batch
+        values = batch.values(self.source.first)[:, self.source.sequences.scored[: self.source.first]]
+        good = np.zeros(len(values), bool)
+        for context in contexts:
+            unresolved, kept = context.left(values)
+            good |= unresolved <= PROMISING * kept
+        return batch.some(np.flatnonzero(good))
+
     def confirmed(self, found: Iterable[Scored]) -> list[Features]:
         """Those that are enough on many rows, without what they do not need, the cheapest first."""
         views: dict[frozenset[Feature], Features] = {}
@@ -155,7 +203,7 @@ class Rows:
             if self.enough(one.features):
                 small = self.smallest(one.features)
                 views.setdefault(frozenset(small), small)
-        return sorted(views.values(), key=lambda view: sum(f.cost for f in view))
+        return sorted(views.values(), key=lambda view: priced(view) + self.thin(view))
 
 
 def some_of(sequences: Sequences, most: int) -> Sequences:
@@ -169,21 +217,6 @@ def some_of(sequences: Sequences, most: int) -> Sequences:
             None if sequences.context is None else np.minimum(sequences.context, most - 1),
         )
     return sequences.take(slice(0, max(1, most // sequences.x.shape[1])))
-
-
-def together(one: Sequences, two: Sequences) -> Sequences:
-    """All sequences of both."""
-    length = max(one.x.shape[1], two.x.shape[1])
-
-    def padded(values: np.ndarray) -> np.ndarray:
-        return np.pad(values, ((0, 0), (0, length - values.shape[1]), (0, 0)))
-
-    return Sequences(
-        np.concatenate([padded(one.x), padded(two.x)]),
-        np.concatenate([padded(one.y), padded(two.y)]),
-        np.concatenate([one.lengths, two.lengths]),
-        np.concatenate([one.given, two.given]),
-    )
 
 
 def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
@@ -210,6 +243,9 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
             yield name, following, near_grown(rows, contexts[:3], batches)
             continue
         found = rows.grown(contexts, batches)
+        found += [
+            Scored(view, 0.0) for view in (families.histograms(rows.source) if name == "running" else ())
+        ]
         yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
@@ -234,7 +270,12 @@ def later_families(source: Source) -> Iterator[tuple[str, Iterable[Batch]]]:
     yield "window", families.windows(source)
     if not source.sequences.given.any():
         yield "register", families.updated(source, running=False)
-        yield "machine", Given.traced([*states(source.problem)], source)
+        yield "machine", machines(source)
+
+
+def machines(source: Source) -> Iterator[Batch]:
+    """States of the machine that the rows fold into, which takes its time."""
+    yield from Given.traced(list(states(source.problem)), source)
 
 
 def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
@@ -243,7 +284,9 @@ def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features
     outputs = rows.problem.outputs
     for back in range(reach + 1):
         for past in (True, False):
-            near = tuple(f for f in fresh if f.read.lag <= back + (past and back == 0) * (f.read.name in outputs))
+            near = tuple(
+                f for f in fresh if f.read.lag <= back + (past and back == 0) * (f.read.name in outputs)
+            )
             near = near if past else tuple(f for f in near if f.read.name not in outputs)
             if near and rows.enough(near):
                 found.append(Scored(near, 0.0))
@@ -252,7 +295,7 @@ def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features
     level: list[Scored] = [Scored((), 1.0)]
     batch = list(Given.traced(fresh, rows.source))
     for depth in range(WIDEST):
-        level = rows.grown([s.features for s in level[:CONTEXTS * (2 if depth else 1)]], batch)
+        level = rows.grown([s.features for s in level[: CONTEXTS * (2 if depth else 1)]], batch)
         found += [s for s in level if s.left == 0]
         level = [s for s in level if s.left > 0]
         if not level or (depth > 1 and any(s.left == 0 for s in found)):
@@ -265,7 +308,9 @@ def linear_views(rows: Rows, fresh: list[Feature]) -> list[Features]:
     if rows.problem.output_domains[rows.row].categories:
         return []
     texts = {n for n, d in zip(rows.problem.inputs, rows.problem.domains, strict=True) if d.categories}
-    fresh = [f for f in fresh if f.read.name not in texts and f.read.name not in rows.problem.output_categories]
+    fresh = [
+        f for f in fresh if f.read.name not in texts and f.read.name not in rows.problem.output_categories
+    ]
     target = rows.few.target
     for back in range(max(f.read.lag for f in fresh) + 1 if fresh else 0):
         some = [f for f in fresh if f.read.lag <= max(back, f.read.name in rows.problem.outputs)]
@@ -287,7 +332,7 @@ def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Featur
     """Inputs up to some steps back with outputs up to some, the narrowest first."""
     found = []
     for back in range(widest + 1):
-        for past in range(min(back, 2) + (back == 0) + 1):
+        for past in range(min(back + 2, PAST) + 1):
             near = tuple(
                 f for f in fresh if f.read.lag <= (past if f.read.name in rows.problem.outputs else back)
             )
@@ -297,26 +342,34 @@ def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Featur
 
 
 def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
-    """Where rows hardly agree: the windows that the nearest rows are most content with."""
-    scored = [Scored(near, rows.few.near(rows.shown(near))) for near in windows_of(rows, fresh, min(reach, 6))]
+    """Where rows hardly agree: the windows that the nearest rows are most content with, and what they are one
+    value after the other."""
+    scored = [rows.near(near) for near in windows_of(rows, fresh, min(reach, 6))]
+    chosen: Features = ()
+    for _ in range(WIDEST):
+        more = [(*chosen, f) for f in fresh if f not in chosen and f.read.lag <= NEARBY]
+        level = [rows.near(view) for view in more]
+        best = min(level, key=lambda s: s.left + 0.02 * s.cost, default=None)
+        if best is None or (chosen and best.left > LESS * scored[-1].left):
+            break
+        chosen = best.features
+        scored.append(best)
     return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
 
 
 def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Features]:
-    """The same with one feature more."""
-    found = []
+    """The same with one feature more, of the cheapest."""
+    found: list[Scored] = []
     scored = rows.source.sequences.scored
     for batch in batches:
         values = batch.values()[:, scored]
-        for place in np.argsort(batch.costs, kind="stable")[:MOST_NEAR]:
+        for place in np.argsort(batch.costs, kind="stable")[: min(MOST_NEAR, MOST_GROWN - len(found))]:
             column = values[place]
             if not np.isfinite(column).all() or np.ptp(column) == 0:
                 continue
             feature = batch.feature(int(place))
-            found += [
-                Scored((*some, feature), rows.few.near([*rows.shown(some), column])) for some in contexts
-            ]
-        if time_is_up():
+            found += [rows.near((*some, feature), [*rows.shown(some), column]) for some in contexts]
+        if time_is_up() or len(found) >= MOST_GROWN:
             break
     best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
     return [s.features for s in best[:3] if s.left < CONTENT]

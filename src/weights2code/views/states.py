@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,45 +10,59 @@ from weights2code.data import Problem
 from weights2code.language import Expr, Step, Var
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.by_kinds import rules_by_kinds
-from weights2code.memory.find import _folded, _rules_in_order, _tables_in_order
-from weights2code.memory.machine import NOWHERE, Machine
-from weights2code.memory.merging import MOST_STATES
-from weights2code.memory.screen import finite
+from weights2code.memory.folding import machine_of
+from weights2code.memory.formulas import formula_of, table_of, transitions
+from weights2code.memory.machine import Machine
+from weights2code.memory.orders import orders
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
+from weights2code.views.families import EARLIER
 from weights2code.views.features import Feature
 
 #: Rules of a machine that are features, and states of one whose rule may be a formula in some order.
 RULES, FEW_STATES = 3, 8
-
-
-def machine_of(problem: Problem) -> Machine | None:
-    """The machine that the rows fold into, if it has a sensible size and foretells rows that it is not made
-    of."""
-    if not finite(problem):
-        return None
-    machine = _folded(problem)
-    if machine is None or not 2 <= machine.states <= MOST_STATES:
-        return None
-    return machine
+#: Effort for the formula of two states, whose order does not matter, and of more, in seconds of a usual
+#: machine.
+OF_TWO, OF_MORE = 1.5, 0.5
 
 
 def states(problem: Problem) -> Iterator[Feature]:
-    """The state of the machine by the shortest rules that say it."""
+    """The state of the machine by the shortest rules that say it, after a position and before it."""
     machine = machine_of(problem)
     if machine is None:
         return
     state, reads = Var("state'", 1), tuple(Var(name) for name in problem.inputs)
     for found in numbered(machine, state, reads)[:RULES]:
-        start = ((("state'", float(found.numbers[0])),) if found.numbers[0] else ())
-        yield Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (Step("state'", found.rule),), start)
+        start = (("state'", float(found.numbers[0])),) if found.numbers[0] else ()
+        step = Step("state'", found.rule)
+        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (step,), start)
+        yield made
+        yield made.at(1, EARLIER)
 
 
 def numbered(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
-    """Numbers of the states and the rule that they have, the shortest first."""
+    """Numbers of the states and the rule that they have, the shortest first; the last resort is a table."""
+
+    def formula(columns: np.ndarray, target: np.ndarray) -> Expr | None:
+        return formula_of(columns, target, (state, *reads), OF_TWO if machine.states == 2 else OF_MORE)
+
+    def table(columns: np.ndarray, target: np.ndarray) -> Expr | None:
+        return table_of(columns, target, (state, *reads))
+
     found = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
     found = found or rules_by_actions(machine, state, reads)
     found = found or short_rules(machine, state, reads, plain=False)
     if not found and machine.states <= FEW_STATES:
-        found = _rules_in_order(machine, state, reads)
-    return found or _tables_in_order(machine, state, reads)
+        found = _in_order(machine, formula)
+    return found or _in_order(machine, table)
+
+
+def _in_order(machine: Machine, rule_of: Callable[[np.ndarray, np.ndarray], Expr | None]) -> list[ShortRule]:
+    """The shortest rule of the next state over several orders of the states."""
+    found = []
+    for numbers in orders(machine):
+        before, read, after, _ = transitions(machine, numbers[:, None])
+        rule = rule_of(np.hstack([before, read]), after[:, 0])
+        if rule is not None:
+            found.append(ShortRule(numbers, rule))
+    return sorted(found, key=lambda one: one.cost)[:1]

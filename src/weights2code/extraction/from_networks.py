@@ -9,31 +9,28 @@ measured targets get the rule that their noise allows, and mistakes the rule tha
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from weights2code.data import Problem, Regime, Sequences
+from weights2code.data import Problem, Regime
 from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
 from weights2code.explain.explanation import ExplainedGraph
-from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
-from weights2code.extraction.members import members
+from weights2code.extraction.attempt import Attempt, defect
+from weights2code.extraction.judge import judged, right_borders, unmatched_words, with_caveat, with_note
+from weights2code.extraction.members import fits, member, members
+from weights2code.extraction.refuting import lighter, with_counterexample
 from weights2code.extraction.values import Extraction, Log, Member
 from weights2code.json_values import MOST_NODES
 from weights2code.program import Origin
 from weights2code.program.listing import listing_source
 from weights2code.program.listing_check import check_listing
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.borders import other_borders
 from weights2code.rules.cuts import Cut, cuts
 from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
-from weights2code.verify import Certificate
+from weights2code.verify.residuals import always_right
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -46,18 +43,46 @@ UNFIT_EFFORT = 1.5
 EXPLANATION_EFFORT = 1.5
 #: The same for what is said of each node after the program is found.
 LISTING_EFFORT = 0.4
-#: Training sequences of a known machine that rules are regressed on: the paper's million would only be slow.
-REGRESSED_ON = 8192
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
 ROUNDS = 2
-#: Sequences that may refute on which side of its border a threshold is.
-BORDERS = 6
-#: Outputs of one rule in two orders of its operations differ by this much, in relation and in size.
-ROUNDING = 1e-9
-#: Training sequences whose beginnings are put before a refuting sequence.
-BEGINNINGS = 24
-#: A refuting sequence may be so many times as long as they are; what comes with a longer one is, at least.
-LONGER, LONG = 20, 4
+
+
+def of_rung(trained: Trained, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """What the members of a rung give: exact rules first, then what the errors of own data allow."""
+    found = extract(trained, problem, Regime.EXACT, log)
+    if found is not None:
+        yield found
+    regime = problem.inexact()
+    if regime is None or (found is not None and found.certificate.verified):
+        return
+    found = extract(trained, problem, regime, log)
+    if found is None:
+        return
+    recurrence = found.program.recurrence
+    rounded = problem.integer_outputs and regime is not Regime.MISTAKES
+    if rounded and always_right(recurrence, problem.training):  # it was not rounded after all
+        exactly = judged(recurrence, Origin.LEAVES, problem, log.seed, found.matched)
+        yield replace(exactly, member=found.member)
+    yield found
+
+
+def last_resort(
+    climbed: Sequence[Trained], problem: Problem, log: Log
+) -> Iterator[tuple[Extraction, Trained]]:
+    """Where nothing was found of a machine: the leaves of each rung however badly it fits, the smallest
+    first; and a network that fits and gave no rule, put together from the formulas of its nodes."""
+    if problem.reference is None:
+        return
+    for trained in climbed:
+        found = extract(trained, problem, Regime.EXACT, log, resort=True)
+        if found is not None:
+            yield found, trained
+    for trained in climbed:
+        if fits(trained, 0, problem) and not time_is_up():
+            found = attempt(member(trained, 0, problem), problem, log, composed_program)
+            if found is not None:
+                yield found, trained
+                return
 
 
 def extract(
@@ -116,13 +141,6 @@ def attempt(member: Member, problem: Problem, log: Log, route: Route | None = No
     return best
 
 
-def defect(error: Exception) -> NotExtracted:
-    """An error that nobody foresaw, as the reason why an attempt ended."""
-    logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
-    text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
-    return NotExtracted(text, Reason.DEFECT)
-
-
 def cut_short(error: NotExtracted) -> NotExtracted:
     """What was not found when the time was up might have been found later."""
     return NotExtracted(f"{error} The time limit cut the search short.", Reason.NO_TIME)
@@ -166,13 +184,13 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(cut.assembly, known, log.patience * effort):
+        for recurrence in direct_recurrences(cut.assembly, known, effort):
             rule = cut.rule(recurrence)
             if rule.cut < log.lowest_cut:
                 continue
             origin = Origin.CUTS if rule.nodes else Origin.LEAVES
             found = judged(recurrence, origin, problem, log.seed, member.matched)
-            found = right_borders(found, problem, log)
+            found = right_borders(found, problem, log.seed)
             certificate = replace(found.certificate, rule=rule)
             if unexplained:
                 certificate = with_note(certificate, unmatched_words(unexplained))
@@ -183,32 +201,6 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
             return
 
 
-def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
-    """The same program with its thresholds on the other side, if that is all that was wrong with it. What the
-    user did not ask about may differ."""
-    reference, matched = problem.asked.reference, found.matched
-    if reference is None or all(domain.discrete for domain in problem.domains):
-        return found
-    program, refuting, origin = found.program.recurrence, [], Origin(found.program.origin)
-    asked = [program.outputs.index(name) for name in problem.asked.outputs]
-    judgement = found
-    while (example := judgement.certificate.counterexample) and len(refuting) < BORDERS:
-        refuting.append(np.array(example, dtype=float).reshape(1, -1, len(problem.inputs)))
-        right = (
-            candidate
-            for candidate in other_borders(program)
-            if all(
-                np.allclose(candidate.run(x)[..., asked], reference.run(x), ROUNDING, ROUNDING)
-                for x in refuting
-            )
-        )
-        candidate = next(right, None)
-        if candidate is None:
-            return found
-        judgement = judged(candidate, origin, problem, log.seed, matched)
-    return judgement if judgement.certificate.verified else found
-
-
 def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The last cut, and the last resort: the program that puts together the formulas of the live nodes."""
     member.matched.require()
@@ -216,57 +208,6 @@ def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Ext
     recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
     found = judged(recurrence, Origin.NODES, problem, log.seed, member.matched)
     yield replace(found, explained=explained)
-
-
-def lighter(problem: Problem) -> Problem:
-    """The problem with as many training sequences as regressions want, if a machine can make more."""
-    if problem.reference is None or len(problem.training.x) <= REGRESSED_ON:
-        return problem
-    return replace(problem, training=problem.training.take(slice(0, REGRESSED_ON)))
-
-
-def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
-    """The refuting sequence joins the training sequences: the next rule must get it right too.
-
-    Rules are regressed where every lag lies inside the sequence, so the refuting inputs also come after the
-    beginnings of some training sequences. One that is longer than these shows what only long sequences do:
-    training sequences that are laid end to end, and inputs that are held for a while, come with it.
-    """
-    if problem.reference is None or certificate.counterexample is None:
-        return problem
-    training = problem.training
-    _, length, columns = training.x.shape
-    found = np.array(certificate.counterexample, dtype=float).reshape(-1, columns)
-    longest = length
-    if len(found) > LONGER * length or training.context is not None:
-        return problem
-    if len(found) > length:
-        longest = max(len(found), LONG * length)
-        x = np.concatenate([np.zeros((1, longest, columns)), *_long_sequences(training, longest)])
-        x[0, : len(found)] = found
-    else:
-        x = np.concatenate([np.zeros((1, length, columns)), training.x[:BEGINNINGS]])
-        x[0, : len(found)] = found
-        x[1:, length - len(found) :] = found
-    beyond = ((0, 0), (0, longest - length), (0, 0))
-    grown = Sequences(
-        np.concatenate([np.pad(training.x, beyond), x]),
-        np.concatenate([np.pad(training.y, beyond), problem.reference.run(x)]),
-        np.concatenate([training.lengths, [len(found)], np.full(len(x) - 1, longest)]),
-    )
-    return replace(problem, training=grown)
-
-
-def _long_sequences(training: Sequences, longest: int) -> Iterator[np.ndarray]:
-    """Inputs of training sequences end to end, and each of them held as long as a sequence is."""
-    length = training.x.shape[1]
-    whole = training.x[training.lengths == length]
-    each = -(-longest // length)
-    many = min(BEGINNINGS, len(whole) // each)
-    if many:
-        chosen = whole[: many * each].reshape(many, each, length, -1)
-        yield chosen.reshape(many, each * length, -1)[:, :longest]
-        yield np.repeat(chosen[:, :, 0], length, axis=1)[:, :longest]
 
 
 # -- rules that most of the data follow ----------------------------------------------------------------------

@@ -1,0 +1,127 @@
+"""Rules that the rows show, judged: exact ones first, then what noise, rounding or mistakes leave of one.
+
+Nothing is trained here. A rule that a fresh sequence refutes is looked for again, with that sequence among
+the rows; of own data, with the rows that it was not made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from weights2code.data import Problem, Regime, Sequences
+from weights2code.effort import time_is_up
+from weights2code.errors import NotExtracted
+from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.by_rows import Search
+from weights2code.extraction.judge import judged, right_borders
+from weights2code.extraction.refuting import counterexamples
+from weights2code.extraction.values import Extraction, Log
+from weights2code.language import Recurrence
+from weights2code.program import Origin
+from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
+from weights2code.verify.residuals import always_right, residuals
+from weights2code.views.agenda import inexact_views
+from weights2code.views.features import View
+from weights2code.views.hidden import as_far_back
+
+#: Rules that are refuted before the rows are given up.
+REFUTED = 8
+#: Effort for a rule that is not exact, in seconds of a usual machine.
+EFFORT = 4.0
+#: A rule does better than another if it leaves less of the variance than this share of what that leaves.
+BETTER = 0.95
+
+
+def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
+    """Programs of rules that rows show, the best of their kind last."""
+    search = Search(problem.uncut or problem, log)
+    yield from exact_programs(search, problem, log)
+    regime = problem.inexact()
+    if regime is not None and not time_is_up():
+        yield from inexact_programs(search, problem.under(regime), log)
+
+
+def exact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """Rules that are right on all rows; a shorter one that is verified takes the place of a longer one."""
+    refuted = 0
+    best: Extraction | None = None
+    for words, recurrence in search.rules():
+        extraction = judged_rule(recurrence, Origin.ROWS, problem, log, words)
+        if extraction is not None and extraction.certificate.verified:
+            best = extraction
+            continue
+        if best is not None:
+            break  # what is shorter is wrong
+        if extraction is not None:
+            yield extraction  # for what it is worth
+        refuted += 1
+        if refuted > REFUTED:
+            break
+        more = None if extraction is None else more_rows(problem, extraction, refuted)
+        search.refuted(problem.training.take(slice(0, 0)) if more is None else more)
+    if best is not None:
+        yield best
+
+
+def more_rows(problem: Problem, extraction: Extraction, count: int) -> Sequences | None:
+    """Rows that a wrong rule must have been without."""
+    if problem.reference is not None:
+        return counterexamples(problem, extraction.certificate)
+    return problem.validation if count == 1 else None
+
+
+def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """The rules that errors of the data allow, of narrow views first, as long as they get better."""
+    mistakes = problem.regime is Regime.MISTAKES
+    rules = majority_recurrences if mistakes else noisy_recurrences
+    origin = Origin.MAJORITIES if mistakes else Origin.ROWS
+    best: Extraction | None = None
+    least = np.inf
+    for words, reads in inexact_views(problem, [output.agenda.rows for output in search.outputs]):
+        if time_is_up():
+            break
+        view = View.of(problem, reads)
+        try:
+            for recurrence in rules(view, problem, EFFORT):
+                left = left_over(recurrence, problem)
+                if left >= BETTER * least:
+                    continue
+                # whole numbers that are right everywhere were not rounded
+                exact = problem.integer_outputs and always_right(recurrence, problem.training)
+                asked = problem.under(Regime.EXACT) if exact else problem
+                found = judged_rule(recurrence, origin, asked, log, words)
+                if found is not None:
+                    best, least = found, left
+                    if exact and found.certificate.verified:
+                        yield found
+                        return
+        except NotExtracted as error:
+            log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
+    if best is not None:
+        yield best
+
+
+def left_over(recurrence: Recurrence, problem: Problem) -> float:
+    """The share of the variance that a rule leaves, running free or one step ahead."""
+    part = problem.validation
+    spread = np.maximum(np.var(part.y[part.scored], axis=0), 1e-300)
+    return min(
+        float(np.mean([item.rmse**2 for item in residuals(recurrence, part, one_step=one)] / spread))
+        for one in (False, True)
+    )
+
+
+def judged_rule(
+    recurrence: Recurrence, origin: Origin, problem: Problem, log: Log, words: str
+) -> Extraction | None:
+    """The program of a rule with its certificate, noted; None if it is no program."""
+    problem = as_far_back(problem, recurrence)
+    try:
+        found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
+    except NotExtracted as error:
+        log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
+        return None
+    log.judged(words, problem.regime, found)
+    return found
