@@ -29,7 +29,8 @@ class Decisions:
         head = "".join(f'<th scope="col">{escape(text)}</th>' for text in (*self.tested, f"{self.name}[t]"))
         rows = ""
         for tests, gives in self.cases[:MOST]:
-            cells = "".join(f"<td>{escape(tests.get(what, ''))}</td>" for what in self.tested)
+            told = tests or {self.tested[0]: "otherwise"}
+            cells = "".join(f"<td>{escape(told.get(what, ''))}</td>" for what in self.tested)
             rows += f"<tr>{cells}<td>{escape(gives)}</td></tr>"
         more = f"<p>{len(self.cases) - MOST} further cases are in the program.</p>"
         return (

@@ -71,8 +71,9 @@ def formula_block(program: Program, *, large: bool = True) -> str:
 def reading_key(program: Program) -> str:
     """The signs of the formula in words, as far as it has them."""
     recurrence, text = program.recurrence, program.formula()
-    given, made = _names(recurrence.inputs), _names(recurrence.outputs)
-    read = "is read" if len(recurrence.inputs) == 1 else "are read"
+    inputs = program.reading().recurrence.inputs
+    given, made = _names(inputs), _names(recurrence.outputs)
+    read = "is read" if len(inputs) == 1 else "are read"
     computed = "is computed" if len(recurrence.outputs) == 1 else "are computed"
     parts = [f"t = 0, 1, 2, … counts the steps; {given} {read}, {made} {computed}"]
     if TEST.search(text):
