@@ -69,6 +69,8 @@ class _ProgramModel(BaseEstimator):
     categories
         Columns of categories that look like numbers, such as ids; texts are categories by themselves. Columns
         without names are x, or x1, x2, ..., and y.
+    ignore_case
+        Columns of texts in which "Open" and "open" are one.
     missing : {"refuse", "drop", "last"}
         What becomes of cells that hold nothing (`nan`, None): an error that counts them, sequences cut there
         (`predict` then gives nothing in such rows), or the last value before them.
@@ -123,6 +125,7 @@ class _ProgramModel(BaseEstimator):
         self,
         *,
         categories: Sequence[str] = (),
+        ignore_case: Sequence[str] = (),
         missing: str = "refuse",
         season: int | None = None,
         axes: str = "auto",
@@ -139,6 +142,7 @@ class _ProgramModel(BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.categories = categories
+        self.ignore_case = ignore_case
         self.missing = missing
         self.season = season
         self.axes = axes
@@ -199,6 +203,7 @@ class _ProgramModel(BaseEstimator):
                 fewest=FEWEST_SAMPLES if given.form == "samples" else None,
                 truths=given.truths,
                 categories=tuple(self.categories),
+                ignore_case=tuple(self.ignore_case),
                 missing=self.missing,
                 season=self.season,
             )
@@ -298,7 +303,8 @@ class _ProgramModel(BaseEstimator):
         program = self.program_.program
         rule = program.recurrence
         texts = tuple(name for name in rule.inputs if name in program.categories)
-        roles = Roles(rule.inputs, categories=texts, missing=self.missing)
+        alike = tuple(name for name in self.ignore_case if name in rule.inputs)
+        roles = Roles(rule.inputs, categories=texts, ignore_case=alike, missing=self.missing)
         loosely, lengths = Loosely(roles), np.array([len(x) for x in xs])
         starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
         whole, numbers = np.concatenate(xs), np.empty((len(starts), len(rule.inputs)))

@@ -349,3 +349,25 @@ def test_classes_are_counted_right_or_wrong(monkeypatch: pytest.MonkeyPatch):
 def test_verbose_says_what_is_going_on(capsys: pytest.CaptureFixture[str]):
     ProgramRegressor(verbose=True, rungs=("pairs",), time_limit=20).fit(*sums(np.random.default_rng(0)))
     assert "pairs" in capsys.readouterr().err
+
+
+def test_variants_of_a_text_are_one_on_request(monkeypatch: pytest.MonkeyPatch):
+    seen: list[Problem] = []
+
+    def copies(problem: Problem, settings: Settings, *_: Any) -> Outcome:
+        seen.append(problem)
+        rule = Recurrence(("door",), (Step("y", Var("door").equals(1)),), ("y",))
+        certificate = Certificate("tested", "made", (), "", (1,), Agreement(1, 0.0, 0.0))
+        return Outcome(
+            Extraction(None, None, Program("p", rule, problem.domains, True), certificate), None, (), 0.0
+        )
+
+    monkeypatch.setattr(pipeline, "search", copies)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"door": ["Open", "shut", "open", "open"] * 10})
+    y = (frame["door"].str.lower() == "open").astype(int)
+    ProgramRegressor().fit(frame, y)
+    assert "differ in case alone" in seen[0].remarks[0]
+    model = ProgramRegressor(ignore_case=["door"]).fit(frame, y)
+    assert seen[1].domains[0].categories == ("open", "shut")
+    assert model.predict(pandas.DataFrame({"door": ["OPEN", "shut"]})).tolist() == [1, 0]
