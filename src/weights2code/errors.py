@@ -20,6 +20,10 @@ class Reason(StrEnum):
     DEFECT = "defect"
 
 
+#: What is said where linear algebra gives up.
+TOO_FAR = "the numbers are too large, too small or too far apart to compute with; give other units."
+
+
 class Weights2CodeError(Exception):
     """Base of every error that this package raises on purpose; its text is one sentence for the user."""
 

@@ -1,4 +1,4 @@
-"""`ProgramRegressor`: sequences in, a certified program out, in the manners of scikit-learn.
+"""`ProgramRegressor` and `ProgramClassifier`: sequences in, a certified program out, as in scikit-learn.
 
 Works without scikit-learn; with it, `clone`, `Pipeline` and the rest treat it as one of their own.
 """
@@ -9,33 +9,36 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from weights2code.data import from_lists
-from weights2code.data.gaps import carried, checked_way
-from weights2code.data.loose_cells import MISSING_TEXTS, as_text, is_nothing
-from weights2code.data.own import check_categories
+from weights2code.data.loose_cells import Loosely, is_nothing
 from weights2code.data.relevance import narrowed
-from weights2code.data.shapes import Given, read_inputs, read_pair
-from weights2code.errors import InputError
-from weights2code.language import Recurrence
+from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
+from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
+from weights2code.progress import PlainLines
+from weights2code.roles import Roles
 from weights2code.settings import Settings, names
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import NotFittedError
 
-    from weights2code.program import Program
 else:
     try:
-        from sklearn.base import BaseEstimator, RegressorMixin
+        from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
         from sklearn.exceptions import NotFittedError
     except ImportError:  # everything but scikit-learn's own tools works without it
-        from weights2code.plain_estimator import BaseEstimator, NotFittedError, RegressorMixin
+        from weights2code.plain_estimator import (
+            BaseEstimator,
+            ClassifierMixin,
+            NotFittedError,
+            RegressorMixin,
+        )
 
 
 DEFAULTS = Settings()
@@ -58,7 +61,7 @@ class SourceText:
         return getattr(self.program, name)
 
 
-class ProgramRegressor(RegressorMixin, BaseEstimator):
+class _ProgramModel(BaseEstimator):
     """Learn a short Python program from sequences of numbers and texts.
 
     Parameters
@@ -66,6 +69,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     categories
         Columns of categories that look like numbers, such as ids; texts are categories by themselves. Columns
         without names are x, or x1, x2, ..., and y.
+    ignore_case
+        Columns of texts in which "Open" and "open" are one.
     missing : {"refuse", "drop", "last"}
         What becomes of cells that hold nothing (`nan`, None): an error that counts them, sequences cut there
         (`predict` then gives nothing in such rows), or the last value before them.
@@ -90,6 +95,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         Where to train.
     random_state
         Seed of data splits, initial weights and noise.
+    verbose
+        Whether to say on standard error what is going on.
 
     Attributes
     ----------
@@ -100,6 +107,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     explained_ : what each node of the graph does, where that was found out.
     equations_ : the lines of the formula.
     attempts_ : what was tried, and why it was not enough.
+    baseline_ : the score of guessing: the better of a constant, and of the last target again.
     n_features_in_ : number of input columns.
     feature_names_in_ : their names, if X had any.
 
@@ -117,6 +125,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self,
         *,
         categories: Sequence[str] = (),
+        ignore_case: Sequence[str] = (),
         missing: str = "refuse",
         season: int | None = None,
         axes: str = "auto",
@@ -130,8 +139,10 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         time_limit: float = DEFAULTS.time_limit,
         device: str = DEFAULTS.device,
         random_state: int | None = 0,
+        verbose: bool = False,
     ) -> None:
         self.categories = categories
+        self.ignore_case = ignore_case
         self.missing = missing
         self.season = season
         self.axes = axes
@@ -145,9 +156,24 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> ProgramRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sequence: str | None = None,
+        order: str | None = None,
+        groups: Any = None,
+    ) -> Self:
         """Search for a program; everything is checked before the search begins.
+
+        Parameters
+        ----------
+        X, y : see `axes`; of a DataFrame X targets may be given by their names.
+        sequence, order : columns of a DataFrame that tell sequences apart, and that their rows are sorted by.
+        groups : in place of `sequence`, an array that tells the rows of sequences apart.
 
         Raises
         ------
@@ -160,14 +186,13 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.errors import NotExtracted
 
         with _in_python():
-            checked_way(self.missing)
-            given, xs, ys = read_pair(X, y, self.axes, gaps=self.missing != "refuse")
+            labels = labels_of(X, y, sequence, order, groups)
+            given, xs, ys = self._pair(X, y, labels, groups)
             seed = 0 if self.random_state is None else int(self.random_state)
             given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
             changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
             changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)
-            check_categories(self.categories, (*given.inputs, *given.outputs))
             problem = from_lists(
                 xs,
                 ys,
@@ -176,13 +201,17 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
                 seed,
                 where="the data",
                 fewest=FEWEST_SAMPLES if given.form == "samples" else None,
-                declared=frozenset(self.categories),
                 truths=given.truths,
+                categories=tuple(self.categories),
+                ignore_case=tuple(self.ignore_case),
                 missing=self.missing,
                 season=self.season,
             )
             problem = narrowed(problem)
-        outcome = pipeline.search(problem, settings)
+        try:
+            outcome = pipeline.search(problem, settings, None, PlainLines() if self.verbose else None)
+        except np.linalg.LinAlgError:
+            raise BadInput(TOO_FAR) from None
         if outcome.extraction is None:
             raise NotExtracted(outcome.message)
         self.given_ = given
@@ -191,28 +220,35 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(given.inputs, dtype=object)
         self.program_ = SourceText(outcome.extraction.program)
         self.certificate_ = outcome.extraction.certificate
-        self.graph_ = outcome.extraction.graph
+        self.graph_ = outcome.extraction.network
         self.explained_ = outcome.extraction.explained
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
+        self.baseline_ = self._baseline(ys)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on."""
+    def predict(self, X: Any, groups: Any = None) -> Any:
+        """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on.
+
+        Whole numbers, truth values and texts come out as such; sequences and order are as in `fit`.
+        """
         given = self._fitted()
         with _in_python():
-            xs = read_inputs(X, given, gaps=self.missing != "refuse")
-            return given.arrange(self._answers(xs))
+            xs = read_inputs(given.labels.split(X)[0], given, gaps=self.missing != "refuse")
+            if not given.labels.divide:
+                return given.arrange(self._answers(xs))
+            apart = given.labels.apart(X, groups, len(xs[0]))
+            return given.arrange([apart.joined(self._answers(apart.split(xs[0])))])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def _rate(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """R squared over all positions, averaged over the outputs; of texts, the share that is right.
 
-        Rows in which something is missing do not count.
+        Rows in which something is missing do not count. `baseline_` is what guessing gets.
         """
         given, gaps = self._fitted(), self.missing != "refuse"
         with _in_python():
-            read_inputs(X, given, gaps=gaps)
-            _, xs, ys = read_pair(X, y, self.axes, gaps=gaps)
+            read_inputs(given.labels.split(X)[0], given, gaps=gaps)
+            _, xs, ys = self._pair(X, y, given.labels, groups)
             answers = np.concatenate(self._answers(xs))
         right = np.concatenate(ys)
         weight = np.ones(len(right))
@@ -221,7 +257,10 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         if gaps:
             known = ~(nothing_in(answers) | nothing_in(right)).any(1)
             answers, right, weight = answers[known], right[known], weight[known]
-        texts = [name in self.program_.program.output_categories for name in given.outputs]
+        return self._score(answers, right, weight)
+
+    def _score(self, answers: np.ndarray, right: np.ndarray, weight: np.ndarray) -> float:
+        texts = [name in self.program_.program.output_categories for name in self.given_.outputs]
         scores = [
             float(weight @ (a == b) / weight.sum())
             if text
@@ -230,24 +269,50 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         ]
         return float(np.mean(scores))
 
+    def _baseline(self, ys: Sequence[np.ndarray]) -> float:
+        """The score of the better of two guesses: always the commonest text or mean, and the last target."""
+        whole = [y[~nothing_in(y).any(1)] for y in ys]
+        right = np.concatenate(whole)
+        texts = self.program_.program.output_categories
+        usual = [
+            _commonest(column) if name in texts else column.astype(float).mean()
+            for column, name in zip(right.T, self.given_.outputs, strict=True)
+        ]
+        constant = np.empty(right.shape, object)
+        constant[:] = usual
+        last = np.concatenate([np.concatenate([np.array([usual], object), y])[: len(y)] for y in whole])
+        weight = np.ones(len(right))
+        return max(self._score(guess, right, weight) for guess in (constant, last))
+
+    def _pair(
+        self, X: Any, y: Any, labels: Labels, groups: Any
+    ) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+        """The meaning of X and y, and their sequences."""
+        axes = "steps" if labels != Labels() else self.axes
+        given, xs, ys = read_pair(*labels.split(X, y), axes, gaps=self.missing != "refuse")
+        if labels.divide:
+            apart = labels.apart(X, groups, len(xs[0]))
+            xs, ys = apart.split(xs[0]), apart.split(ys[0])
+        return replace(given, labels=labels), xs, ys
+
     def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
         """Outputs (T, outputs) of each sequence, texts as texts; rows that lack something have none."""
+        from weights2code.predict import as_read, over
+        from weights2code.program.sandbox import call_program
+
         program = self.program_.program
-        read = [self.given_.inputs.index(name) for name in program.recurrence.inputs]
-        numbers = [encoded_rows(program, x[:, read]) for x in xs]
-        if self.missing == "last":
-            numbers = [carried(x) for x in numbers]
-        whole = [np.logical_not(np.isnan(x).any(axis=1)) for x in numbers]
-        pieces = [rows for found in whole for rows in runs_of(found)]
-        sources = [x for x, found in zip(numbers, whole, strict=True) for _ in runs_of(found)]
-        runs = iter(_run(program.recurrence, [x[rows] for x, rows in zip(sources, pieces, strict=True)]))
-        answers = []
-        for found in whole:
-            answer = np.full((len(found), len(program.recurrence.outputs)), np.nan)
-            for rows in runs_of(found):
-                answer[rows] = next(runs)
-            answers.append(program.decode(answer))
-        return answers
+        rule = program.recurrence
+        texts = tuple(name for name in rule.inputs if name in program.categories)
+        alike = tuple(name for name in self.ignore_case if name in rule.inputs)
+        roles = Roles(rule.inputs, categories=texts, ignore_case=alike, missing=self.missing)
+        loosely, lengths = Loosely(roles), np.array([len(x) for x in xs])
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        whole, numbers = np.concatenate(xs), np.empty((len(starts), len(rule.inputs)))
+        for i, name in enumerate(rule.inputs):
+            column = loosely.column("X", name, whole[:, self.given_.inputs.index(name)])
+            numbers[:, i] = as_read("X", name, column, program, roles, starts)
+        answers = over(program, numbers, lengths, call_program)
+        return np.split(program.decode(answers), np.cumsum(lengths)[:-1])
 
     def sympy(self) -> dict[str, Any]:
         """Each step of the program as a SymPy expression, by name."""
@@ -279,7 +344,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.explain import ExplainedGraph
         from weights2code.report import fragment
 
-        explained = self.explained_ or ExplainedGraph(self.graph_, {}, {})
+        explained = self.explained_ or (self.graph_ and ExplainedGraph(self.graph_, {}, {}))
         return fragment(self.program_.program, self.certificate_, explained)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -292,9 +357,38 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = True  # random targets have no program
         tags.input_tags.three_d_array = True
         return tags
+
+
+class ProgramRegressor(RegressorMixin, _ProgramModel):
+    __doc__ = _ProgramModel.__doc__
+    score = _ProgramModel._rate  # type: ignore[assignment]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # random targets have no program
+        return tags
+
+
+class ProgramClassifier(ClassifierMixin, _ProgramModel):
+    """Learn a short Python program whose output is one of a few: texts, truth values or whole numbers.
+
+    As `ProgramRegressor`, but for `score`, the share that is right, and `classes_`, of a single target.
+    """
+
+    score = _ProgramModel._rate  # type: ignore[assignment]
+
+    def fit(self, X: Any, y: Any = None, **labels: Any) -> Self:
+        """Search for a program; the arguments are those of `ProgramRegressor.fit`."""
+        return super().fit(X, y, **labels)
+
+    def _score(self, answers: np.ndarray, right: np.ndarray, weight: np.ndarray) -> float:
+        return float(weight @ (answers == right).all(1) / weight.sum())
+
+    def _baseline(self, ys: Sequence[np.ndarray]) -> float:
+        self.classes_ = np.unique(np.concatenate(ys)[:, 0])
+        return super()._baseline(ys)
 
 
 @contextmanager
@@ -304,30 +398,13 @@ def _in_python() -> Iterator[None]:
         yield
     except InputError as error:
         told = re.sub(r"--missing (\w+)", r"missing='\1'", str(error))
-        raise BadInput(re.sub(r"--(categories|season)\b", r"\1=", told)) from None
+        told = re.sub(r"--([a-z]+(?:-[a-z]+)*)\b", lambda found: f"{found[1].replace('-', '_')}=", told)
+        raise BadInput(told) from None
 
 
-def runs_of(whole: np.ndarray) -> list[slice]:
-    """The stretches of rows that lack nothing."""
-    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole, [False]]).astype(int)))
-    return [slice(int(first), int(last)) for first, last in borders.reshape(-1, 2)]
-
-
-def encoded_rows(program: Program, x: np.ndarray) -> np.ndarray:
-    """Inputs as numbers, texts as those that stand for them; nothing is `nan`."""
-    numbers = np.empty(x.shape)
-    for i, (name, domain) in enumerate(zip(program.recurrence.inputs, program.domains, strict=True)):
-        column = x[:, i]
-        if not domain.categories:
-            numbers[:, i] = column.astype(float)
-            continue
-        words = ["" if is_nothing(value) else as_text(value).strip() for value in column.tolist()]
-        known = {str(text): float(code) for code, text in enumerate(domain.categories, start=1)}
-        for word in words:
-            if word not in known and word.lower() not in MISSING_TEXTS:
-                raise InputError(f"{name}: {word!r} is none of {domain}")
-        numbers[:, i] = [known.get(word, np.nan) for word in words]
-    return numbers
+def _commonest(column: np.ndarray) -> Any:
+    values, counts = np.unique(column, return_counts=True)
+    return values[int(np.argmax(counts))]
 
 
 def nothing_in(table: np.ndarray) -> np.ndarray:
@@ -343,17 +420,3 @@ def _r_squared(right: np.ndarray, answers: np.ndarray, weight: np.ndarray) -> fl
         mean = (weight @ right) / weight.sum()
         total = weight @ (right - mean) ** 2
         return float(1 - residual / total) if total > 0 else float(residual == 0)
-
-
-def _run(recurrence: Recurrence, xs: list[np.ndarray]) -> list[np.ndarray]:
-    """Outputs (T, outputs) of each sequence; those of one length run together."""
-    answers: list[np.ndarray] = [np.zeros(0)] * len(xs)
-    places: dict[int, list[int]] = {}
-    for i, x in enumerate(xs):
-        places.setdefault(len(x), []).append(i)
-    for indices in places.values():
-        with np.errstate(all="ignore"):
-            batch = recurrence.run(np.stack([xs[i] for i in indices]))
-        for i, answer in zip(indices, batch, strict=True):
-            answers[i] = answer
-    return answers

@@ -20,6 +20,10 @@ class RegressorMixin:
     """Marks a regressor."""
 
 
+class ClassifierMixin:
+    """Marks a classifier."""
+
+
 class BaseEstimator:
     """Parameters as scikit-learn has them."""
 

@@ -7,7 +7,8 @@ table holds the targets, the recurrence goes on from those, as it does when it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,27 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import FileSource, Rows
+from weights2code.data.columns import Column
 from weights2code.data.csv_table import csv_rows
-from weights2code.data.gaps import carried
-from weights2code.data.row_order import rows_of_sequences, times_of
+from weights2code.data.gaps import carried, stretches
+from weights2code.data.row_order import Arranged, arranged
 from weights2code.data.table_writing import check_target, format_of, write_with
-from weights2code.data.tables import names_in, read_columns, read_table
+from weights2code.data.tables import OpenTable, names_in, open_table
+from weights2code.data.texts import numbered
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
-from weights2code.language import Domain, definition_variables
+from weights2code.language import Domain
 from weights2code.language.categories import decoded, encoded, in_words, truths_of
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
 from weights2code.results import read_program
+from weights2code.roles import Roles
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.verify import Certificate
 from weights2code.verify.all_rows import over_all
 
+#: What runs the text of a program over sequences.
+Run = Callable[..., list[np.ndarray]]
 #: Rows that are named of those outside a domain, and rows that one process runs.
 NAMED = 3
 ROWS_AT_ONCE = 500_000
@@ -133,144 +139,189 @@ def predict(
     folder: RunFolder,
     path: Path,
     out: Path | None,
-    sequence: str | None = None,
-    order: str | None = None,
+    wrong: Path | None = None,
+    **changes: Any,
 ) -> Prediction:
-    """Run the program of a folder over the table in `path`, and write the table with its targets to `out`."""
+    """Run the program of a folder over the table in `path`, and write the table with its targets to `out`.
+
+    The rows in which the program has something else than the table go to `wrong`; `changes` are what differs
+    from the roles that columns had in the fit.
+    """
     program, certificate = program_in(folder)
-    source = folder.source
-    if isinstance(source, FileSource):
-        sequence, order = sequence or source.sequence, order or source.order
-    check_target(path, out)
-    rule = program.recurrence
-    time = source.time if isinstance(source, FileSource) else None
-    labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
+    for target in (out, *filter(None, (wrong,))):
+        check_target(path, target)
+    rule, source = program.recurrence, folder.source
+    given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
     # of many columns of the fit few may be left, what comes from times is no column, and some are not read
-    known = [name for name in rule.inputs if not isinstance(source, FileSource) or name in source.inputs]
-    read = {v.name for step in rule.live().steps for v in definition_variables(step.definition)}
-    inputs = [name for name in known if name in read] or known
-    missing = source.missing if isinstance(source, FileSource) else "refuse"
-    table = _numbers(path, program, inputs, labels, missing)
-    shape = table[(*inputs, *labels)[0]].shape
-    if len(shape) == 2 and labels:
-        raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
-    count = int(np.prod(shape))
-    if len(shape) == 2:
-        rows, ends = np.arange(count), np.arange(1, shape[0]) * shape[1]
-    else:
-        rows, ends = rows_of_sequences(path, table, count, sequence, order)
-    if time is not None:
-        table |= _time_leaves(path, program, table, rows, ends, time)
-    for name in set(known) - set(inputs):
-        table[name] = np.full(shape, float(program.domains[rule.inputs.index(name)].low))
-    flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
-    if missing == "last":
-        flat[rows] = np.concatenate([carried(sequence) for sequence in np.split(flat[rows], ends)])
-    whole = np.logical_not(np.isnan(flat).any(axis=1))
-    answers = np.full((len(flat), len(rule.outputs)), np.nan)
-    sequences = np.split(rows, ends)
-    begun, later = _pieces(sequences, whole)
-    if begun or later:
-        pieces = [*begun, *later]
-        answers[np.concatenate(pieces)] = np.concatenate(run_over(program, [flat[piece] for piece in pieces]))
-    targets = _targets(path, program)
-    if targets is not None and missing == "last":
-        targets[rows] = np.concatenate([carried(targets[sequence]) for sequence in sequences])
-    looks_back = bool(rule.depths()) or rule.retrieves()
-    said, judged = answers, np.zeros(count, bool)
-    if targets is not None:
-        said, judged = _judged(program, sequences, flat, targets, answers)
-        if later and looks_back:
-            after = np.concatenate(later)
-            answers[after] = np.where(judged[after, None], said[after], np.nan)
-    columns = {
-        name: _column(answers[:, i], program, name).reshape(shape) for i, name in enumerate(rule.outputs)
-    }
-    prediction = replace(
-        _described(path, program, certificate, flat, answers, columns),
-        right={} if targets is None else _right(program, said, targets, judged),
-        judged=int(judged.sum()),
-        anew=len(later) if looks_back and targets is None else 0,
+    known = [name for name in rule.inputs if name in (given.inputs or ())]
+    read = [name for name in known if name in program.reading().recurrence.inputs] or known
+    roles = replace(
+        given,
+        inputs=tuple(read),
+        targets=(),
+        categories=tuple(name for name in read if name in program.categories),
+        ignore_case=tuple(name for name in given.ignore_case if name in read),
+        **changes,
     )
-    write_with(path, columns, out)
+    table, has_targets = _opened(path, roles, program)
+    stand = arranged(path, table)
+    rows, lengths = stand.listed, stand.lengths
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    columns = {name: table.column(name).at(rows) for name in (*read, *(rule.outputs if has_targets else ()))}
+    leaves = {} if roles.time is None else _time_leaves(path, program, known, stand, roles.time)
+    x = np.empty((stand.count, len(rule.inputs)))
+
+    def place(row: int) -> str:
+        at = int(rows[row])
+        csv = format_of(path) == "CSV"
+        return f"{path}, {f'line {_lines_of(path, {at})[at]}' if csv else table.loosely.entry([at])}"
+
+    for i, name in enumerate(rule.inputs):
+        x[:, i] = program.domains[i].low
+        if name in leaves:
+            x[:, i] = leaves[name][rows]
+        elif name in columns:
+            x[:, i] = as_read(path, name, columns[name], program, roles, starts, place)
+    answers = over(program, x, lengths)
+    targets = None
+    if has_targets:
+        targets = np.stack([as_read(path, n, columns[n], program, roles, starts) for n in rule.outputs], -1)
+        targets = None if np.isnan(targets).all() else targets
+    looks_back = bool(rule.depths()) or rule.retrieves()
+    said, judged = answers, np.zeros(stand.count, bool)
+    if targets is not None:
+        said, judged = _judged(program, x, targets, answers, lengths)
+    later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), lengths)
+    if targets is not None and looks_back:
+        answers[later] = np.where(judged[later, None], said[later], np.nan)
+    back = slice(None) if stand.rows is None else np.argsort(rows)
+    made = {
+        name: _column(answers[back, i], program, name).reshape(table.shape)
+        for i, name in enumerate(rule.outputs)
+    }
+    right = None if targets is None else _right(program, said, targets) & judged[:, None]
+    if wrong is not None:
+        _write_wrong(path, wrong, made, None if right is None else (judged & ~right.all(1))[back])
+    prediction = replace(
+        _described(path, program, certificate, x[back], answers[back], made, table.loosely.above),
+        right={} if right is None else dict(zip(rule.outputs, right.sum(0).tolist(), strict=True)),
+        judged=int(judged.sum()),
+        anew=len(again) if looks_back and targets is None else 0,
+    )
+    write_with(path, made, out)
     return prediction
 
 
-def _pieces(sequences: Sequence[np.ndarray], whole: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The rows of sequences, cut where one lacks a value: pieces from a true start, and those after a gap."""
-    begun, later = [], []
-    for rows in sequences:
-        borders = np.flatnonzero(np.diff(np.concatenate([[False], whole[rows], [False]]).astype(int)))
-        for first, last in borders.reshape(-1, 2):
-            (later if first else begun).append(rows[first:last])
-    return begun, later
+def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool]:
+    """The table, and whether it holds the targets already, as something that they may be."""
+    outputs, texts = program.recurrence.outputs, program.output_categories
+    if set(outputs) <= set(names_in(path)):
+        wider = replace(roles, targets=outputs, categories=(*roles.categories, *texts))
+        with suppress(InputError):
+            table = open_table(path, wider, advise=False)
+            columns = {name: table.column(name) for name in outputs}
+            if all(name in texts or columns[name].texts is None for name in outputs):
+                return table, True
+    return open_table(path, roles, advise=False), False
+
+
+def as_read(
+    where: Path | str,
+    name: str,
+    column: Column,
+    program: Program,
+    roles: Roles,
+    starts: np.ndarray,
+    place: Callable[[int], str] | None = None,
+) -> np.ndarray:
+    """A column as the numbers that a program computes with, gaps dealt with as `roles` say; nothing is `nan`.
+
+    `starts` is where the sequence of each row begins, `place` says where a row stands.
+    """
+    rule, known = program.recurrence, program.categories.get(name, ())
+    asked = name in rule.inputs
+    if column.gaps and roles.missing == "refuse" and asked:
+        raise InputError(f"{column.gaps.first}, column {name!r} holds a missing value; fill it.")
+    if not known and column.texts is not None and len(column.texts):
+        raise InputError(
+            f"{where}, column {name!r} holds texts, such as {column.texts[0]!r}, and the program reads "
+            "numbers there."
+        )
+    values = column.take(slice(None))
+    if known:
+        same = str.casefold if name in roles.ignore_case else str
+        codes = {same(str(text)): float(code) for code, text in enumerate(known, start=1)}
+        told = [same(text) for text in column.texts or ()]
+        values = numbered(column.values, told, codes, np.nan)
+        if asked and (values < 0).any():
+            first = int(np.argmax(values < 0))
+            other = (column.texts or ())[int(column.values[first]) - 1]
+            raise InputError(
+                f"{place(first) if place else where}, column {name!r}: {other!r} is "
+                f"none of {program.domains[rule.inputs.index(name)]}, which is all that the program knows."
+            )
+    return carried(values, starts) if roles.missing == "last" else values
+
+
+def over(program: Program, x: np.ndarray, lengths: np.ndarray, run: Run = run_program) -> np.ndarray:
+    """Outputs (rows, outputs) of sequences one after the other; after a row that lacks something the program
+    begins anew, and there it has none."""
+    answers = np.full((len(x), len(program.recurrence.outputs)), np.nan)
+    whole = np.logical_not(np.isnan(x).any(axis=1))
+    if not program.recurrence.depths() and not program.recurrence.retrieves():
+        pieces = [x[whole]] if whole.any() else []
+    else:
+        pieces = [x[first:last] for first, last in zip(*stretches(whole, lengths), strict=True)]
+    if pieces:
+        answers[whole] = np.concatenate(run_over(program, pieces, run))
+    return answers
 
 
 def _judged(
-    program: Program, sequences: Sequence[np.ndarray], x: np.ndarray, y: np.ndarray, answers: np.ndarray
+    program: Program, x: np.ndarray, y: np.ndarray, answers: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the program says where it is judged as the certificate judges it, and where that is."""
     rule = program.recurrence
-    whole = np.logical_not(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
-    begun, later = _pieces(sequences, whole)
+    judged = np.logical_not(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    said, (later, sizes) = answers.copy(), after_gaps(judged, lengths)
     if max(rule.depths().values(), default=0) >= FAR:  # nobody knows what lies a season before the start
-        begun, later = [], [*begun, *later]
-    said, judged = answers.copy(), np.zeros(len(x), bool)
-    if begun:
-        judged[np.concatenate(begun)] = True
-    if later:
-        places, lengths = np.concatenate(later), np.array([len(piece) for piece in later])
-        rows = Rows(x[places], y[places], lengths, np.zeros(len(later), bool), len(x))
-        near = 0.5 if program.integer_outputs else NEAR * float(np.abs(y[places]).max(initial=1.0))
+        begun, ended = stretches(judged, lengths)
+        later, sizes = judged.copy(), ended - begun
+    if len(sizes):
+        rows = Rows(x[later], y[later], sizes, np.zeros(len(sizes), bool), len(x))
+        near = 0.5 if program.integer_outputs else NEAR * float(np.abs(y[later]).max(initial=1.0))
         told = over_all(rule, rows, program.domains, near=near)
-        said[places], judged[places] = told.answers, told.judged
+        said[later], judged[later] = told.answers, told.judged
     return said, judged
 
 
-def _numbers(
-    path: Path, program: Program, inputs: Sequence[str], labels: Sequence[str], missing: str
-) -> dict[str, np.ndarray]:
-    """The columns that are read, texts as the numbers that stand for them; what is missing is `nan`."""
-    texts = {name: known for name, known in program.categories.items() if name in inputs}
-    if not texts and missing == "refuse":
-        return read_columns(path, inputs, labels)
-    table = read_table(path, inputs, labels, tuple(texts))
-    for name, found in table.gaps.items() if missing == "refuse" else ():
-        raise InputError(f"{found.first}, column {name!r} holds a missing value; fill it.")
-    for name in sorted(table.texts & set(inputs) - set(texts)):
-        raise InputError(f"{path}, column {name!r} holds texts, and the program reads numbers there.")
-    numbers = {name: column for name, column in table.columns.items() if name not in texts}
-    for name, known in texts.items():
-        column = table.columns[name]
-        spelled = {str(text): text for text in known}
-        codes = encoded(np.array([spelled.get(str(text), text) for text in column.flat], object), known)
-        codes = np.where([str(text) == "" for text in column.flat], np.nan, codes)
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            place = f"line {_lines_of(path, {row})[row]}" if format_of(path) == "CSV" else f"row {row}"
-            domain = program.domains[program.recurrence.inputs.index(name)]
-            raise InputError(
-                f"{path}, {place}, column {name!r}: {column.flat[row]!s} is none of {domain}, which is all "
-                "that the program knows."
-            )
-        numbers[name] = codes.reshape(column.shape)
-    return numbers
+def after_gaps(whole: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of stretches that do not begin where their sequence does, and how long each of these is."""
+    begun, ended = stretches(whole, lengths)
+    after = begun > np.repeat(np.cumsum(lengths) - lengths, lengths)[begun]
+    later = np.zeros(len(whole), bool)
+    later[whole] = np.repeat(after, ended - begun)
+    return later, (ended - begun)[after]
+
+
+def _write_wrong(path: Path, wrong: Path, made: Mapping[str, np.ndarray], missed: np.ndarray | None) -> None:
+    """The rows that the program misses, as they stand, with what it has instead."""
+    if missed is None:
+        raise InputError(
+            f"{path} does not hold {', '.join(made)}, so no row is known to be wrong; leave out --wrong."
+        )
+    write_with(path, {f"{name}_by_rule": values for name, values in made.items()}, wrong, missed)
 
 
 def _time_leaves(
-    path: Path,
-    program: Program,
-    table: Mapping[str, np.ndarray],
-    rows: np.ndarray,
-    ends: np.ndarray,
-    column: str,
+    path: Path, program: Program, known: Collection[str], stand: Arranged, column: str
 ) -> dict[str, np.ndarray]:
     """What the program reads of the time of a row."""
-    times, found = times_of(path, column, table[column]), {}
+    found = {}
     for name in program.recurrence.inputs:
-        if name in table:
+        if name in known:
             continue
-        leaf = time_leaf(times, rows, ends, column, name)
+        leaf = time_leaf(stand.times, stand.listed, stand.ends, column, name)
         if leaf is None:
             raise InputError(
                 f"{path}, column {column!r} gives no {name}, which the program reads; write times as they "
@@ -291,7 +342,7 @@ def program_in(folder: RunFolder) -> tuple[Program, Certificate]:
     return program, certificate
 
 
-def run_over(program: Program, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+def run_over(program: Program, sequences: Sequence[np.ndarray], run: Run = run_program) -> list[np.ndarray]:
     """Outputs (T, outputs) of each sequence (T, columns), by the text of the program."""
     text, answers = program.source(), []
     rule, texts = program.recurrence, program.categories
@@ -304,7 +355,7 @@ def run_over(program: Program, sequences: Sequence[np.ndarray]) -> list[np.ndarr
         size += len(sequence)
         if size >= ROWS_AT_ONCE or index + 1 == len(sequences):
             seconds, memory = SECONDS + SECONDS_A_ROW * size, BYTES + BYTES_A_ROW * size
-            answers += run_program(text, waiting, timeout=seconds, memory=memory)
+            answers += run(text, waiting, timeout=seconds, memory=memory)
             waiting, size = [], 0
     return [_as_numbers(answer.reshape(len(answer), -1), program) for answer in answers]
 
@@ -340,6 +391,7 @@ def _described(
     x: np.ndarray,
     answers: np.ndarray,
     columns: Mapping[str, np.ndarray],
+    above: int,
 ) -> Prediction:
     """What is to be said about the values that went in and came out."""
     rule = program.recurrence
@@ -349,7 +401,7 @@ def _described(
     undefined = {name: np.flatnonzero(~np.isfinite(answers[:, i])) for i, name in enumerate(rule.outputs)}
     named = {int(row) for found in (*outside.values(), *undefined.values()) for row in found[:NAMED]}
     csv = format_of(path) == "CSV"
-    number = _lines_of(path, named) if csv else {row: row for row in named}
+    number = _lines_of(path, named) if csv else {row: row + above for row in named}
     return Prediction(
         columns,
         len(x),
@@ -382,38 +434,19 @@ def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
     """The lines on which some rows of a CSV file end."""
     if not rows:
         return {}
-    with csv_rows(path) as (_, _, _, found):
-        return {row: line for row, (line, _) in enumerate(found) if row in rows}
+    told, first = {}, 0
+    with csv_rows(path) as (_, _, _, blocks):
+        for block in blocks:
+            here = {row for row in rows - set(told) if row < first + len(block.numbered)}
+            told |= {row: block.numbered[row - first] for row in here}
+            first += len(block.numbered)
+            if len(told) == len(rows):
+                break
+    return told
 
 
-def _targets(path: Path, program: Program) -> np.ndarray | None:
-    """The targets as the table holds them already, (rows, outputs), texts as their numbers and nothing as
-    `nan`; None if it does not hold them."""
-    there, columns = set(names_in(path)), []
-    for name in program.recurrence.outputs:
-        known = program.output_categories.get(name)
-        if name not in there:
-            return None
-        try:
-            found = read_table(path, (name,), (), (name,) if known else ()).columns[name].reshape(-1)
-        except InputError:
-            return None  # no numbers: it is what is asked for
-        if known:
-            spelled = {str(text): text for text in known}
-            codes = encoded(np.array([spelled.get(str(text), text) for text in found], object), known)
-            found = np.where(found == "", np.nan, codes)
-        elif found.dtype.kind != "f":
-            return None
-        columns.append(found)
-    table = np.stack(columns, -1)
-    return None if np.isnan(table).all() else table
-
-
-def _right(program: Program, said: np.ndarray, targets: np.ndarray, judged: np.ndarray) -> dict[str, int]:
-    """In how many rows the program has the value of a target that the table holds already."""
+def _right(program: Program, said: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Where the program has the value of a target that the table holds already."""
     if program.integer_outputs:
-        same = np.round(said) == targets
-    else:
-        same = np.abs(said - targets) <= NEAR * np.maximum(1.0, np.abs(targets))
-    counts = (same & judged[:, None]).sum(axis=0).tolist()
-    return dict(zip(program.recurrence.outputs, counts, strict=True))
+        return np.round(said) == targets
+    return np.abs(said - targets) <= NEAR * np.maximum(1.0, np.abs(targets))

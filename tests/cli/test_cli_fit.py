@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
+from weights2code.roles import ROLES
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +93,7 @@ def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixtur
         (["--inputs", "inflow"], "--targets is missing"),
         (["--inputs", "inflo", "--targets", "level"], "did you mean 'inflow'"),
         (["--inputs", "inflow,inflow", "--targets", "level"], "twice"),
-        (["--inputs", "inflow", "--targets", "level", "--samples", "5"], "leave out --samples"),
+        (["--inputs", "inflow", "--targets", "level", "--samples", "5"], "there is no --samples"),
         (["--inputs", "inflow", "--targets", "level", "--layout", "concat"], "concat layout"),
     ],
 )
@@ -137,3 +138,48 @@ def test_codes_that_may_be_categories_are_suggested(
     (tmp_path / "codes.csv").write_text("\n".join(["zone,y", *rows]) + "\n")
     assert main(["fit", "codes.csv", "--inputs", "zone", "--targets", "y", *SMALL, "--out", "out"]) != 0
     assert "try --categories zone,y" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("fit rows.csv --tagets y", "there is no --tagets; did you mean --targets?"),
+        ("predict out rows.csv --missing drop", "there is no --missing ("),
+        ("fti rows.csv", "did you mean fit?"),
+        ("fit rows.csv --targets y --dates day_first", "did you mean day-first?"),
+        ("fit nowhere.csv --targets y", "there is no file"),
+    ],
+)
+def test_errors_name_what_may_have_been_meant_and_are_json_too(
+    command: str, words: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main([*command.split(), "--json"]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert words in json.loads(said.out)["error"]
+    assert main(command.split()) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_what_linear_algebra_says_stays_inside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def fail(options: object) -> int:
+        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
+
+    monkeypatch.setattr("weights2code.cli.commands.fit", fail)
+    assert main(["fit", "rows.csv", "--targets", "y"]) == 2
+    assert capsys.readouterr().err == (
+        "w2c fit: the numbers are too large, too small or too far apart to compute with; give other units.\n"
+    )
+
+
+def test_the_help_of_fit_has_what_a_file_can_be_given_and_nothing_that_it_refuses(
+    capsys: pytest.CaptureFixture[str],
+):
+    assert main(["fit", "--help"]) == 0
+    said = capsys.readouterr().out
+    for name in ROLES:
+        assert f"--{name.replace('_', '-')} " in said
+    assert "--samples" not in said
+    assert "--length" not in said

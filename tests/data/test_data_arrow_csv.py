@@ -12,6 +12,7 @@ from weights2code.data.arrow_csv import read_with_arrow
 from weights2code.data.csv_table import read_csv
 from weights2code.data.loose_cells import Loosely, Words
 from weights2code.errors import InputError
+from weights2code.roles import Roles
 
 pytest.importorskip("pyarrow")
 
@@ -29,12 +30,12 @@ def csv_file(folder: Path, *lines: str) -> Path:
 
 def both(path: Path, values: tuple[str, ...], labels: tuple[str, ...] = ()):
     """What each of the readers finds; None is what PyArrow leaves to the other."""
-    quick, slow = Loosely(), Loosely()
-    found = read_with_arrow(path, values, labels, quick)
+    quick, slow = (Loosely(Roles(values, order=labels[0] if labels else None)) for _ in range(2))
+    found = read_with_arrow(path, quick)
     if found is None:
         return None, None
-    right = read_csv(path, values, labels, slow)
-    columns = {name: quick.words(name, v, str) if isinstance(v, Words) else quick.read(name, v)
+    right = read_csv(path, slow)
+    columns = {name: quick.words("here", name, v, str) if isinstance(v, Words) else quick.read(name, v)
                for name, v in found.items() if name in values}  # fmt: skip
     return columns, {name: slow.read(name, right[name]) for name in values}
 
@@ -64,7 +65,7 @@ def test_plain_cells_are_read_alike(tmp_path: Path, cells: list[str]):
 def test_what_is_not_plain_is_left_to_the_other_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str
 ):
-    monkeypatch.setattr(csv_table, "BLOCK", 5)
+    monkeypatch.setattr(csv_table, "BLOCK_CHARACTERS", 20)
     monkeypatch.setattr(arrow_csv, "FIRST_ROWS", 5)
     path = csv_file(tmp_path, '"x",t', *(f"{i},{i}" for i in range(30)), f"{cell},31")
     assert both(path, ("x",), ("t",)) == (None, None)

@@ -177,7 +177,7 @@ def test_times_that_say_nothing_are_refused(tmp_path: Path, cells: tuple[str, st
         ((["x"], ["y"], "x"), "one role"),
         ((["hours"], ["y"]), "did you mean 'hour'"),
         ((["x"], ["y"], "machin"), "did you mean 'machine'"),
-        ((["x"], ["y"], "hour", "machine"), "no number and no ISO time"),
+        ((["x"], ["y"], "hour", "machine"), "no number and no time"),
     ],
 )
 def test_columns_that_make_no_sense_are_refused(log: Path, arguments: tuple, part: str):
@@ -202,3 +202,10 @@ def test_texts_that_are_all_different_are_no_input(tmp_path: Path):
     assert any("id has another text in every row" in remark for remark in problem.remarks)
     with pytest.raises(InputError, match="another text in every row"):
         from_file(file_source(path, ["id"], ["y"]), 0)
+
+
+def test_texts_that_hardly_come_again_are_no_target(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 5},np.float64({i * i})\n" for i in range(60)))
+    with pytest.raises(InputError, match=r"'y' holds 60 texts in 60 rows, such as \"np.float64\(0\)\""):
+        from_file(file_source(path, ["x"], ["y"]), 0)

@@ -10,9 +10,10 @@ import pytest
 from weights2code.data import FileSource, file_source, from_file
 from weights2code.data.columns import Gaps, Stored, of_numbers
 from weights2code.data.gaps import without_gaps
-from weights2code.data.tables import names_in, read_table
-from weights2code.data.texts import as_codes
+from weights2code.data.tables import names_in, open_table
+from weights2code.data.texts import numbered, shared_numbers
 from weights2code.errors import InputError
+from weights2code.roles import Roles
 
 ROWS = 60
 
@@ -43,7 +44,7 @@ def test_columns_of_texts_are_numbered(tmp_path: Path):
 
 def test_without_inputs_all_other_columns_are_inputs(tmp_path: Path):
     source = file_source(turnstile(tmp_path), None, ["state"], order="ok")
-    assert source.inputs == ("event",)
+    assert source.roles.inputs == ("event",)
     with pytest.raises(InputError, match="no column beside"):
         file_source(turnstile(tmp_path), None, ["state", "event"], order="ok")
 
@@ -58,11 +59,12 @@ def test_texts_in_arrays(tmp_path: Path, suffix: str):
         table = {"event": ["a", None, "b", "a"], "on": [True, None, False, True], "y": [1.0, 2.0, 3.0, None]}
         parquet.write_table(arrow.table(table), path)
     assert names_in(path) == ["event", "on", "y"]
-    table = read_table(path, ("event", "on", "y"))
-    assert table.texts == {"event"}
+    table = open_table(path, Roles(("event", "on"), ("y",)))
+    columns = {name: table.column(name) for name in ("event", "on", "y")}
+    assert [name for name, column in columns.items() if column.texts] == ["event"]
     if suffix == ".parquet":
-        assert {name: gaps.count for name, gaps in table.gaps.items()} == {"event": 1, "on": 1, "y": 1}
-        assert table.columns["event"].tolist() == ["a", "", "b", "a"]
+        assert {name: c.gaps and c.gaps.count for name, c in columns.items()} == {"event": 1, "on": 1, "y": 1}
+        assert columns["event"].values.tolist() == [1, 0, 2, 1]
     else:
         assert from_file(file_source(path, ["event", "on"], ["y"]), 0).categories == {"event": ("a", "b")}
 
@@ -75,7 +77,7 @@ def test_one_text_among_numbers_is_a_mistake(tmp_path: Path):
 
 
 def test_what_was_meant_as_a_number_is_no_text(tmp_path: Path):
-    for cell, part in (("3,5", "decimal point"), ("1_000", "digits 0 to 9"), ("2024-01-05", "dates")):
+    for cell, part in (("3,500", "--decimal point"), ("1_000", "digits 0 to 9"), ("2024-01-05", "dates")):
         path = csv_file(tmp_path, "x;y", [f"{cell};{i % 3}" for i in range(ROWS)])
         with pytest.raises(InputError, match=part):
             from_file(file_source(path, ["x"], ["y"]), 0)
@@ -92,17 +94,12 @@ def test_categories_that_look_like_numbers(tmp_path: Path):
 
 
 def test_columns_of_the_same_texts_share_their_numbers():
-    columns = {
-        "a": np.array(["x", "y", "z"]),
-        "b": np.array(["y", "z", "w"]),
-        "c": np.array(["open", "x", "shut"]),
-        "d": np.array(["on", "", "off"]),
-    }
-    codes, categories = as_codes(columns)
+    columns = {"a": ("x", "y", "z"), "b": ("w", "y", "z"), "c": ("open", "shut", "x"), "d": ("off", "on")}
+    numbers, categories = shared_numbers(columns)
     assert categories["a"] == categories["b"] == ("w", "x", "y", "z")
-    assert codes["a"].tolist() == [2, 3, 4]
+    assert numbered(np.array([1, 0, 3]), columns["a"], numbers["a"]).tolist() == [2, 0, 4]
     assert categories["c"] == ("open", "shut", "x")  # one text alone may mean two things
-    assert np.isnan(codes["d"][1])
+    assert numbered(np.array([2]), ("off", "?"), numbers["d"]).tolist() == [-1]
 
 
 def gap_file(folder: Path) -> Path:
@@ -167,5 +164,5 @@ def test_sources_are_read_back(tmp_path: Path):
     assert set(file_source(path, ["x"], ["y"]).to_dict()) == {
         "file", "size", "sha256", "inputs", "targets", "sequence", "order"
     }  # fmt: skip
-    with pytest.raises(ValueError, match="missing cells"):
+    with pytest.raises(ValueError, match="choose one of refuse, drop, last"):
         FileSource.from_dict({**source.to_dict(), "missing": "perhaps"})

@@ -109,7 +109,7 @@ def test_a_source_says_which_column_is_the_time(tmp_path: Path):
     file = tmp_path / "rows.csv"
     file.write_text("when,load,cost\n2024-01-01,1,2\n")
     source = file_source(file, ["load"], ["cost"], time="when")
-    assert source.order == source.time == "when"
+    assert source.roles.order == source.roles.time == "when"
     assert FileSource.from_dict(source.to_dict()) == source
     with pytest.raises(InputError, match="--time 'load' is an input"):
         file_source(file, ["load"], ["cost"], time="load")

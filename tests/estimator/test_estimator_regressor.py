@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weights2code import ProgramRegressor, pipeline
+from weights2code import ProgramClassifier, ProgramRegressor, pipeline
 from weights2code.data import Problem
 from weights2code.estimator import BadInput
 from weights2code.extraction.values import Extraction
@@ -41,6 +41,7 @@ def test_a_rule_is_found_and_runs_at_any_length(fitted: ProgramRegressor):
     assert np.array_equal(fitted.predict(x), y)
     assert fitted.score(x, y) == 1.0
     assert fitted.certificate_.verdict == "tested"
+    assert fitted.graph_ is not None
     assert fitted.graph_.outputs == ("y",)
 
 
@@ -140,7 +141,7 @@ def test_works_without_scikit_learn():
     assert done.stdout == "('y[t] = 3*x[t]',) 1\n"
 
 
-def answered_at_once(problem: Problem, settings: Settings) -> Outcome:
+def answered_at_once(problem: Problem, settings: Settings, *_: Any) -> Outcome:
     """In the place of a search: least squares over the columns, whatever they are."""
     x, y = problem.training.x, problem.training.y
     flat = np.column_stack([x.reshape(-1, x.shape[-1]), np.ones(x[..., 0].size)])
@@ -255,3 +256,118 @@ def test_of_many_columns_those_that_tell_something_are_used():
     assert model.n_features_in_ == 40
     assert np.array_equal(model.predict(x), y)
     assert any("38 of 40 columns" in note for note in model.certificate_.notes)
+
+
+def machines(count: int = 4, steps: int = 30) -> Any:
+    """A frame of several machines whose rows stand in no order: a counter of each, and whether it is even."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    load = rng.integers(0, 5, (count, steps))
+    total = load.cumsum(1)
+    machine, step = np.divmod(np.arange(load.size), steps)
+    frame = pandas.DataFrame(
+        {"machine": np.array(list("pqrs"))[machine], "when": pandas.to_datetime(step, unit="h"),
+         "load": load.ravel(), "total": total.ravel(), "even": total.ravel() % 2 == 0}
+    )  # fmt: skip
+    return frame.sample(frac=1, random_state=0, ignore_index=True)
+
+
+def running_total(problem: Problem, settings: Settings, *_: Any) -> Outcome:
+    """In the place of a search: the rule of `machines`."""
+    (x,), (y,) = problem.inputs, problem.outputs
+    made = Program(y, Recurrence((x,), (Step(y, Var(x) + Var(y, 1)),), (y,)), problem.domains, True)
+    certificate = Certificate("tested", "made", (), "", (1,), Agreement(1, 0.0, 0.0))
+    return Outcome(Extraction(None, None, made, certificate), None, (), 0.0)
+
+
+def test_rows_of_several_sequences_in_a_frame(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pipeline, "search", running_total)
+    frame = machines()[["machine", "when", "load", "total"]]
+    model = ProgramRegressor().fit(frame, "total", sequence="machine", order="when")
+    assert model.feature_names_in_.tolist() == ["load"]
+    answers = model.predict(frame.drop(columns="total"))
+    assert answers.tolist() == frame["total"].tolist()  # in the order of the rows
+    assert answers.dtype.kind == "i"
+    assert model.score(frame, "total") == 1.0 > model.baseline_ > 0.5
+    ordered = frame.sort_values(["machine", "when"])
+    other = ProgramRegressor().fit(
+        ordered[["load"]].to_numpy(), ordered["total"], groups=ordered["machine"].to_numpy()
+    )
+    again = other.predict(ordered[["load"]].to_numpy(), groups=ordered["machine"].to_numpy())
+    assert again.tolist() == ordered["total"].tolist()
+    with pytest.raises(BadInput, match="fitted with groups="):
+        other.predict(ordered[["load"]].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (lambda f: (f, "total"), {}, "X, column 'machine' holds|X holds dates|'when' holds dates"),
+        (lambda f: (f, "total"), {"sequence": "machin"}, "did you mean 'machine'"),
+        (lambda f: (f, "total"), {"sequence": "machine", "groups": [1]}, "say the same"),
+        (lambda f: (f[["load"]].to_numpy(), "total"), {}, "columns of a DataFrame"),
+        (
+            lambda f: ([[1, 2], [3]], [[1, 2], [3]]),
+            {},
+            "lists that are not equally long; give a list of arrays",
+        ),
+        (lambda f: (f[["when"]], f["total"]), {}, "holds dates"),
+        (lambda f: (f[["load"]], f["total"]), {"groups": [1, 2]}, "groups has 2 values for 120 rows"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_sentence(arguments: Any, options: dict[str, Any], words: str):
+    with pytest.raises(BadInput, match=words) as caught:
+        ProgramRegressor().fit(*arguments(machines()), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_are_said_in_the_words_of_python():
+    x = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, 3.0]])
+    with pytest.raises(BadInput, match="say missing='drop', which cuts") as caught:
+        ProgramRegressor().fit(x, x)
+    assert "--" not in str(caught.value)
+
+
+def test_classes_are_counted_right_or_wrong(monkeypatch: pytest.MonkeyPatch):
+    def parity(problem: Problem, settings: Settings, *_: Any) -> Outcome:
+        rule = Recurrence(("load",), (Step("even", (Var("even", 1) + Var("load") + 1) % 2),), ("even",))
+        made = Program("even", rule, problem.domains, True, output_truths=("even",))
+        certificate = Certificate("tested", "made", (), "", (1,), Agreement(1, 0.0, 0.0))
+        return Outcome(Extraction(None, None, made, certificate), None, (), 0.0)
+
+    monkeypatch.setattr(pipeline, "search", parity)
+    frame = machines()
+    model = ProgramClassifier().fit(frame[["load"]], frame["even"])
+    answers = model.predict(frame[["load"]])
+    assert answers.dtype == bool
+    assert model.classes_.tolist() == [False, True]
+    assert model.score(frame[["load"]], frame["even"]) == np.mean(answers == frame["even"])
+    assert 0.4 < model.baseline_ < 0.7
+
+
+@pytest.mark.slow
+def test_verbose_says_what_is_going_on(capsys: pytest.CaptureFixture[str]):
+    ProgramRegressor(verbose=True, rungs=("pairs",), time_limit=20).fit(*sums(np.random.default_rng(0)))
+    assert "pairs" in capsys.readouterr().err
+
+
+def test_variants_of_a_text_are_one_on_request(monkeypatch: pytest.MonkeyPatch):
+    seen: list[Problem] = []
+
+    def copies(problem: Problem, settings: Settings, *_: Any) -> Outcome:
+        seen.append(problem)
+        rule = Recurrence(("door",), (Step("y", Var("door").equals(1)),), ("y",))
+        certificate = Certificate("tested", "made", (), "", (1,), Agreement(1, 0.0, 0.0))
+        return Outcome(
+            Extraction(None, None, Program("p", rule, problem.domains, True), certificate), None, (), 0.0
+        )
+
+    monkeypatch.setattr(pipeline, "search", copies)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"door": ["Open", "shut", "open", "open"] * 10})
+    y = (frame["door"].str.lower() == "open").astype(int)
+    ProgramRegressor().fit(frame, y)
+    assert "differ in case alone" in seen[0].remarks[0]
+    model = ProgramRegressor(ignore_case=["door"]).fit(frame, y)
+    assert seen[1].domains[0].categories == ("open", "shut")
+    assert model.predict(pandas.DataFrame({"door": ["OPEN", "shut"]})).tolist() == [1, 0]

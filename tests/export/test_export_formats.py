@@ -28,7 +28,7 @@ import pytest
 
 from weights2code.cli import main
 from weights2code.cli.parser import EXPORTS
-from weights2code.data import FileSource
+from weights2code.data import FileSource, file_source
 from weights2code.errors import InputError
 from weights2code.export import ALIASES, FORMATS, format_of
 from weights2code.language import (
@@ -55,6 +55,7 @@ from weights2code.language.formula_reading import read_recurrence
 from weights2code.language.operators import order_name
 from weights2code.language.recurrence import RELATIONS
 from weights2code.program import Program, run_program
+from weights2code.roles import Roles
 
 INEXACT = {"pow", "exp", "log", "sin", "cos"}
 NAMES = [
@@ -198,7 +199,14 @@ def _by_chance(rng: np.random.Generator, whole: bool, size: int, seed: int) -> C
     return Case(Program(f"p{seed}", rule, (domain, domain)), rows, rows)
 
 
-CASES = [*FIXED, *(by_chance(seed, whole=seed % 2 == 0) for seed in range(120))]
+def reading(item: Case) -> Case:
+    """The case with the columns that its rule reads: exports ask for no others."""
+    program = item.program.reading()
+    kept = [item.program.recurrence.inputs.index(name) for name in program.recurrence.inputs]
+    return Case(program, item.rows[:, kept], item.truth)
+
+
+CASES = [*map(reading, FIXED), *(reading(by_chance(seed, whole=seed % 2 == 0)) for seed in range(120))]
 
 
 def compare(cases: list[Case], answers: list[np.ndarray]) -> None:
@@ -317,7 +325,7 @@ def test_sql(name: str):
         inputs = item.program.recurrence.inputs
         if name == "duckdb" and {"rowid", "_rowid_"} & set(inputs):
             continue
-        source = FileSource("/my log.csv", 0, "", inputs, ("y",), "id no", "the time")
+        source = FileSource("/my log.csv", 0, "", Roles(inputs, ("y",), "id no", "the time"))
         try:
             query = exported(item.program, "sql", source).decode()
         except InputError:  # too deep for SQLite's parser
@@ -547,6 +555,44 @@ def test_numbers_and_formulas_say_what_they_stand_for():
     inputs, found, xml = sheet_of(TRUE_OR_FALSE)
     np.testing.assert_array_equal(found, TRUE_OR_FALSE.run(inputs).astype(float))
     assert '<c r="A2" t="b">' in xml
+
+
+def test_columns_that_the_rule_does_not_read_are_not_asked_for():
+    rule = Recurrence(("unread", "x", "event"), (Step("y", X + Y),), ("y",))
+    made = Program("total", rule, (REALS, SMALL, texts(EVENTS)))
+    for name in ("c", "javascript", "sql", "spreadsheet", "latex"):
+        content = exported(made, name)
+        if name == "spreadsheet":
+            with zipfile.ZipFile(io.BytesIO(content)) as book:
+                content = b"".join(map(book.read, book.namelist()))
+        assert b"unread" not in content, name
+        assert b"event" not in content, name
+    assert b"double x = row[0];" in exported(made, "c")
+
+
+def test_a_spreadsheet_has_the_texts_and_rows_of_the_user(tmp_path: Path):
+    path = tmp_path / "door.csv"
+    path.write_text("event,x,state,y\n" + "".join(f"{a},{b},open,0\n" for a, b in [*ROWS] * 5))
+    source = file_source(path, ["event", "x"], ["state", "y"])
+    with zipfile.ZipFile(io.BytesIO(exported(gate(), "excel", source))) as book:
+        sheet, about = (html.unescape(book.read(f"xl/worksheets/sheet{i}.xml").decode()) for i in (1, 2))
+    assert re.findall(r'"A\d+".*?preserve">(.*?)</t>', sheet)[:6] == ["event", *(row[0] for row in ROWS)]
+    assert [float(x) for x in re.findall(r'"B\d+"><v>(.*?)</v>', sheet)][:5] == [row[1] for row in ROWS]
+    assert 'IF(A3="push",1,0)' in sheet
+    assert 'C2<>"open"' in sheet
+    assert "Texts are numbers" not in about
+    alike = replace(gate(), output_categories={"state": ("Open", "open")})
+    with zipfile.ZipFile(io.BytesIO(exported(alike, "excel"))) as book:
+        assert b"Texts are numbers" in book.read("xl/worksheets/sheet2.xml")
+
+
+def test_comments_of_long_rules_stay_short():
+    tests = " + ".join(f"{i}*[x[t-{i}] == {i * i}]" for i in range(1, 90))
+    text = exported(chosen("long", f"y[t] = {tests}").program, "c").decode()
+    comment = text.partition("*/")[0].splitlines()
+    assert max(map(len, comment)) <= 104
+    assert len(comment) < 20
+    assert "program.py has the whole rule" in text
 
 
 def refused(program: Program, name: str) -> str:

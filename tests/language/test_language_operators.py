@@ -62,7 +62,9 @@ def test_a_new_operator_is_one_entry():
     assert python_text(sign, lambda v: v.name) == "np.sign(x - 2)"
     assert latex(sign) == r"\operatorname{sgn}\left(x_{t} - 2\right)"
     assert "<mi>sign</mi>" in mathml.equation("y", sign)
-    assert javascript.expression(sign, ["x"]) == "Math.sign((r(0, 0) - 2))"
+    assert "const v1 = Math.sign((v0 - 2.0));" in javascript.running(
+        Recurrence(("x",), (Step("y", sign),), ("y",)), (BITS,)
+    )
     assert str(to_sympy(sign)) == "sign(x_t - 2)"
     assert cost(sign) == pytest.approx(1.2 + cost(x - 2))
     assert preference(sign) < preference(op("sign", sign))

@@ -89,6 +89,8 @@ def test_one_column_and_one_output_are_plain_sequences(tmp_path: Path) -> None:
     assert network(x[:0]).shape == (0,)
     assert np.array_equal(network(x), network(x[:, None]))
     assert np.array_equal(network(x)[:20], network(x[:20]))
+    assert repr(network).startswith("Network(x1 -> y1; ")
+    assert len(repr(network)) + len(repr(network.graph)) < 100
 
 
 def test_what_it_cannot_read_is_refused(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
-from weights2code.language import OPERATORS, Op, Recurrence, Step, Var, evaluate, integers, op, texts
+from weights2code.language import OPERATORS, Op, Recurrence, Step, Var, evaluate, integers, op, reals, texts
 from weights2code.program import Program, run_program
 from weights2code.report import write_report
-from weights2code.report.javascript import expression, operators
+from weights2code.report.javascript import running
 from weights2code.report.page import page as page_html
 from weights2code.run_folder import open_existing
 
@@ -120,16 +120,15 @@ def test_the_box_computes_what_the_program_computes(visit, programs, make_conten
 def test_every_operator_computes_what_numpy_computes(visit):
     points = [-7.5, -2.0, -1.0, 0.0, 0.3, 1.0, 3.0, 11.0]
     shown = visit("<!DOCTYPE html><title>operators</title>")
-    called = operators()
     for name, operator in OPERATORS.items():
         grid = np.stack(np.meshgrid(*[points] * operator.arity), -1).reshape(-1, operator.arity)
         variables = tuple(Var(n) for n in ("a", "b", "c")[: operator.arity])
         expr = Op(name, variables)
         with np.errstate(all="ignore"):
             wanted = np.broadcast_to(evaluate(expr, dict(zip(variables, grid.T, strict=True))), len(grid))
-        code = expression(expr, ["a", "b", "c"])
-        body = f"{called} return rows.map(row => {{ const r = i => row[i]; return String({code}); }});"
-        answers = shown.evaluate(f"rows => {{ {body} }}", grid.tolist())
+        rule = Recurrence(tuple(v.name for v in variables), (Step("y", expr),), ("y",))
+        run = running(rule, (reals(-20, 20),) * operator.arity)
+        answers = shown.evaluate(f"rows => {run}(rows).map(String)", grid.tolist())
         found = np.array([float(value.replace("Infinity", "inf")) for value in answers])
         if name in INEXACT:
             np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=name)

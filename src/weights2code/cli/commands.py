@@ -13,8 +13,9 @@ from typing import Any
 from weights2code.cli.interrupts import whole_output
 from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
-from weights2code.data.own import FileSource, file_source
+from weights2code.data.own import FileSource, described
 from weights2code.errors import InputError
+from weights2code.roles import ROLES, Roles
 from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
 from weights2code.tasks.task_file import TaskFile
@@ -72,8 +73,8 @@ def train(options: argparse.Namespace) -> int:
     state = "was complete already" if finished_before else "trained"
     fit = "fits" if trained.fitted else "does not fit the data"
     sentence = (
-        f"{source} {state}: rung {trained.rung} {fit}, hard loss {trained.losses[0]:.2g} of the variance, "
-        f"rounding accuracy {trained.accuracies[0]:.4f}, in {options.out}"
+        f"{source} {state}: rung {trained.rung} {fit}, {trained.losses[0]:.2g} of the variance is left, "
+        f"{trained.accuracies[0]:.4f} of the outputs are right, in {options.out}"
     )
     if result["cut_short"]:
         sentence += (
@@ -120,21 +121,13 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
     """The file that the options describe."""
     if options.targets is None:
         raise InputError(f"--targets is missing; name columns of {path}, separated by commas.")
-    inputs, targets, categories = (
-        None if listed is None else [name.strip() for name in listed.split(",")]
-        for listed in (options.inputs, options.targets, options.categories)
-    )
-    return file_source(
-        path,
-        inputs,
-        targets or [],
-        options.sequence,
-        options.order,
-        options.time,
-        categories or (),
-        options.missing,
-        options.season,
-    )
+    return described(path, Roles(**_roles(options)))
+
+
+def _roles(options: argparse.Namespace) -> dict[str, Any]:
+    """The roles of columns that were given."""
+    given = {name: getattr(options, name, None) for name in ROLES}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def extract(options: argparse.Namespace) -> int:
@@ -159,8 +152,8 @@ def predict(options: argparse.Namespace) -> int:
     with open_existing(options.folder, alone=False) as folder, file_or_input(options.file) as path:
         from weights2code.predict import predict as predict_in
 
-        out = None if options.out is None else Path(options.out)
-        found = predict_in(folder, path, out, options.sequence, options.order)
+        out, wrong = (None if name is None else Path(name) for name in (options.out, options.wrong))
+        found = predict_in(folder, path, out, wrong, **_roles(options))
     if options.json:
         print(json.dumps({**found.to_dict(), "file": str(out)}, indent=2))
     elif not options.quiet:
@@ -215,15 +208,19 @@ def _proof(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     with _opened(options) as folder:
-        from weights2code.report import write_plots, write_report
+        from weights2code.report import gather, write_plots, write_report
 
-        made = [write_report(folder)]
+        contents = gather(folder)
+        made = [write_report(folder, contents=contents)]
         if options.plots:
             made += write_plots(folder, options.plots)
+    files, notes = [str(path) for path in made], list(contents.notes)
     if options.json:
-        print(json.dumps({"folder": str(folder.path), "files": [str(path) for path in made]}, indent=2))
+        print(json.dumps({"folder": str(folder.path), "files": files, "notes": notes}, indent=2))
     else:
-        print("\n".join(str(path) for path in made))
+        print("\n".join(files))
+        if notes and not options.quiet:
+            print("\n".join(f"w2c report: {note}" for note in notes), file=sys.stderr)
     return 0
 
 

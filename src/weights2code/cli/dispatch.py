@@ -7,6 +7,8 @@ program misses its specification; 2 bad input or usage; 3 not extracted; 130 sto
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import shlex
@@ -16,7 +18,7 @@ from importlib import import_module
 
 from weights2code.cli.interrupts import INTERRUPTED, STOPPED, name_command
 from weights2code.cli.parser import build_parser
-from weights2code.errors import Weights2CodeError
+from weights2code.errors import TOO_FAR, Weights2CodeError
 
 #: Commands that have a module of their own.
 OWN_MODULE = ("bench", "experiment")
@@ -49,21 +51,30 @@ def dispatch(arguments: Sequence[str] | None = None) -> int:
         code = command(options)
         sys.stdout.flush()
         return code
-    except Weights2CodeError as error:
-        return _fail(options.command, str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _fail(options.command, STOPPED, INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe left: nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except OSError as error:
+    except (Exception, KeyboardInterrupt) as error:
+        said = _sentence(error)
+        if said is None:
+            raise
+        return _fail(options, *said)
+
+
+def _sentence(error: BaseException) -> tuple[str, int] | None:
+    """What to say of an error, and the exit code; None of one that is a mistake of ours."""
+    if isinstance(error, Weights2CodeError):
+        return str(error), error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return STOPPED, INTERRUPTED
+    if isinstance(error, OSError):
         hint = "; check its permissions" if isinstance(error, PermissionError) else ""
-        reason = (error.strerror or str(error)).lower()
-        return _fail(options.command, f"{_place(error)}{reason}{hint}.", 2)
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "memory" in str(error):
-            return _fail(options.command, "there is not enough memory for these sizes; make them smaller.", 2)
-        raise
+        return f"{_place(error)}{(error.strerror or str(error)).lower()}{hint}.", 2
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):
+        return "there is not enough memory for these sizes; make them smaller.", 2
+    if type(error).__name__ == "LinAlgError":
+        return TOO_FAR, 2
+    return None
 
 
 def _place(error: OSError) -> str:
@@ -76,9 +87,11 @@ def _place(error: OSError) -> str:
     return f"{os.path.join(folder, found[1] if found else name)}: "
 
 
-def _fail(command: str, sentence: str, code: int) -> int:
-    """Say it on one line that somebody can read, whatever a file or a name in it holds."""
+def _fail(options: argparse.Namespace, sentence: str, code: int) -> int:
+    """Say it on one line that somebody can read, whatever a name in it holds; as JSON too, if asked."""
     line = " ".join(sentence.splitlines())
     line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
-    print(f"w2c {command}: {line}", file=sys.stderr)
+    print(f"w2c {options.command}: {line}", file=sys.stderr)
+    if getattr(options, "json", False):
+        print(json.dumps({"exit_code": code, "error": line}, indent=2))
     return code

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import json
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from weights2code import __version__
+from weights2code.roles import ROLES
 from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names
 
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
@@ -124,12 +129,34 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors as one sentence."""
+    """argparse, with errors as one sentence, which names what may have been meant."""
+
+    #: The arguments of the whole command.
+    given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
         sentence = message.removeprefix("argument ").replace(": must be ", " must be ").rstrip(".")
-        print(f"{self.prog}: {sentence} (`{self.prog} --help` lists the options).", file=sys.stderr)
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", sentence):
+            sentence += _meant(found[1], re.findall(r"[\w-]+", found[2]))
+        line = f"{sentence} (`{self.prog} --help` lists the options)."
+        print(f"{self.prog}: {line}", file=sys.stderr)
+        if "--json" in self.given:
+            print(json.dumps({"exit_code": 2, "error": line}, indent=2))
         sys.exit(2)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As ever, but that the parser of a command refuses itself what it does not know."""
+        Parser.given = list(sys.argv[1:] if args is None else args) if self.prog == "w2c" else Parser.given
+        known, extra = super().parse_known_args(args, namespace)
+        if extra:
+            flag = extra[0].partition("=")[0]
+            self.error(f"there is no {flag}{_meant(flag, [*self._option_string_actions])}")
+        return known, extra
+
+
+def _meant(text: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(text, known, 1, 0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def whole(text: str) -> int:
@@ -216,7 +243,7 @@ def _bench(commands: Any) -> None:
     parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
     parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
     add_engine_options(parser)
-    _add_settings(parser, without="seed")
+    _add_settings(parser, without=("seed",))
     _add_output(parser)
 
 
@@ -241,10 +268,11 @@ def _predict(commands: Any) -> None:
         "DIR FILE [--out FILE] [--sequence NAME] [--order NAME]",
     )
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
     parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
-    parser.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart; as in the fit")
-    parser.add_argument("--order", metavar="NAME", help="column that rows are sorted by; as in the fit")
+    for name in ("sequence", "order", "decimal", "dates"):
+        _add_role(parser, name)
+    parser.add_argument("--wrong", metavar="FILE", help="the rows in which the table has something else")
     _add_output(parser)
 
 
@@ -298,9 +326,10 @@ def _fit(commands: Any) -> None:
         FIT_EXAMPLES,
         "FILE --targets Y [--inputs A,B] [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
     _add_columns(parser)
-    _add_run(parser, "run folder; default w2c-runs/FILE-seedN in the current directory")
+    out = "run folder; default w2c-runs/FILE-seedN in the current directory"
+    _add_run(parser, out, without=("samples", "length"))
 
 
 def _train(commands: Any) -> None:
@@ -322,42 +351,25 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    group.add_argument(
-        "--inputs", metavar="A,B", help="columns that the program reads; default: all that have no other role"
-    )
-    group.add_argument("--targets", metavar="Y", help="columns that it computes")
-    group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument(
-        "--order",
-        metavar="NAME",
-        help="column that rows are sorted by within a sequence: numbers, dates or times",
-    )
-    group.add_argument(
-        "--time",
-        metavar="NAME",
-        help="column of times: its hour, its weekday and the time since the last row become inputs",
-    )
-    group.add_argument(
-        "--season",
-        metavar="N",
-        type=whole,
-        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
-    )
-    group.add_argument(
-        "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
-    )
-    group.add_argument(
-        "--missing",
-        choices=("refuse", "drop", "last"),
-        default="refuse",
-        help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
-    )
+    for name in ROLES:
+        _add_role(group, name)
 
 
-def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:
-    """The options of a command that trains."""
+def _add_role(parser: Any, name: str) -> None:
+    """The option of one role of columns."""
+    role = ROLES[name]
+    shown: dict[str, Any] = {"choices": role.choices} if role.choices else {"metavar": role.metavar}
+    if not role.choices:
+        shown["type"] = _listed if role.several else whole if role.metavar == "N" else str
+    parser.add_argument("--" + name.replace("_", "-"), dest=name, help=role.help, **shown)
+
+
+def _add_run(
+    parser: argparse.ArgumentParser, out: str, *, required: bool = False, without: Sequence[str] = ()
+) -> None:
+    """The options of a command that trains, but for those that it would refuse."""
     parser.add_argument("--out", metavar="DIR", required=required, help=out)
-    _add_settings(parser)
+    _add_settings(parser, without)
     _add_output(parser)
 
 
@@ -369,10 +381,10 @@ def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser, without: str = "") -> None:
+def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
     for name in names():
-        if name != without:
+        if name not in without:
             add_setting(groups[Option.of(name).group], name)
 
 

@@ -12,12 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from weights2code.experiments.jobs import DONE, Row
-
-#: What a stage calls as it goes: stage, steps done, steps in all, best hard loss, temperature.
-Progress = Callable[[str, int, int, float, float], None]
-
-#: Seconds between two plain lines of one stage.
-PLAIN_INTERVAL = 5.0
+from weights2code.progress import PlainLines, Progress
 
 
 @contextmanager
@@ -30,24 +25,6 @@ def reporter(silent: bool) -> Iterator[Progress | None]:
             yield progress
     else:
         yield PlainLines()
-
-
-class PlainLines:
-    """A line when a stage begins, one every few seconds, one when it ends."""
-
-    def __init__(self) -> None:
-        self._stage = ""
-        self._spoke = 0.0
-
-    def __call__(self, stage: str, done: int, total: int, loss: float, temperature: float) -> None:
-        now = time.monotonic()
-        if stage != self._stage:
-            self._stage = stage
-        elif now - self._spoke < PLAIN_INTERVAL and done < total:
-            return
-        self._spoke = now
-        print(f"{stage}: {done}/{total}, loss {loss:.2e}, temperature {temperature:.2g}", file=sys.stderr)
-        sys.stderr.flush()
 
 
 @contextmanager

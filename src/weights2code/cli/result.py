@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weights2code.extraction.attempt import Attempt
 from weights2code.results import Outcome
 from weights2code.run_folder import CERTIFICATE, RunFolder
 
@@ -48,8 +49,6 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         if certificate.listing:
             exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
             rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))
-        if certificate.rule:
-            rows.append(("rule", certificate.rule.brief()))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
@@ -57,9 +56,14 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     rows += [("hint", hint) for hint in outcome.hints]
     rows.append(("time", f"{outcome.seconds:.1f} s"))
     if outcome.exit_code or len(outcome.attempts) > 1:
-        rows += [("tried", str(attempt)) for attempt in outcome.attempts]
+        rows += [("tried", text) for text in dict.fromkeys(map(_in_brief, outcome.attempts))]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
+
+
+def _in_brief(attempt: Attempt) -> str:
+    """What was tried, and what came of it; figures are left to the certificate and the page."""
+    return f"{attempt.rung}: {attempt.verdict or attempt.detail}"
 
 
 def _invariant(claims: tuple[str, ...]) -> str:

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.columns import Gaps
-from weights2code.data.csv_table import LONGEST_LABEL, csv_rows, unpacked
+from weights2code.data.csv_table import LONGEST_LABEL, Block, csv_rows, unpacked
 from weights2code.data.exact_numbers import LOCAL_TIME, MISSING, NUMBER, WORDS, WORLD_TIME
 from weights2code.data.limits import LARGEST, check_cells, find_column
 from weights2code.data.loose_cells import Loosely, Words, mostly_texts
 from weights2code.language.domain import EXACT
+from weights2code.roles import Roles
 
 #: Smaller files are read at once without it.
 LARGE = 1 << 20
@@ -85,22 +86,21 @@ class _Watched(io.RawIOBase):
         return data
 
 
-def read_with_arrow(
-    path: Path, values: Sequence[str], labels: Sequence[str], loosely: Loosely, sequence: str | None = None
-) -> dict[str, np.ndarray | Words] | None:
-    """The named columns, each in a narrow type; None if somebody else should read the file.
+def read_with_arrow(path: Path, loosely: Loosely) -> dict[str, np.ndarray | Words] | None:
+    """The columns that have a role, each in a narrow type; None if somebody else should read the file.
 
-    Gaps are noted in `loosely`. Labels are numbers, times, or texts as `Words`; those of `sequence`
-    are texts, whatever they look like.
+    Gaps are noted in `loosely`. Labels are numbers, times, or texts as `Words`; those that tell sequences
+    apart are texts, whatever they look like.
     """
-    if path.stat().st_size < LARGE:
+    labels = loosely.roles.labels
+    if path.stat().st_size < LARGE or loosely.roles.decimal:
         return None
     try:
         import pyarrow
     except ImportError:
         return None
     try:
-        header, delimiter, kinds = _kinds(path, values, labels, loosely, sequence)
+        header, delimiter, kinds = _kinds(path, loosely.roles)
         places = {name: str(find_column(path, header, name)) for name in kinds}
         with unpacked(path) as beginning:
             quoted = b'"' in beginning.read(BLOCK)
@@ -141,20 +141,24 @@ def _batches(file: Any, delimiter: str, width: int, kinds: dict[str, str], quote
     )
 
 
-def _kinds(
-    path: Path, values: Sequence[str], labels: Sequence[str], loosely: Loosely, sequence: str | None
-) -> tuple[list[str], str, dict[str, str]]:
+def _first_rows(block: Block) -> list[list[str]]:
+    lines = block.lines and block.lines[:FIRST_ROWS]
+    return Block(block.numbered, block.delimiter, lines, block.cells[:FIRST_ROWS]).rows
+
+
+def _kinds(path: Path, roles: Roles) -> tuple[list[str], str, dict[str, str]]:
     """Header, delimiter, and what each column holds, by its first rows."""
     with csv_rows(path) as (names, delimiter, _, found):
-        rows = [row for _, row in zip(range(FIRST_ROWS), (row for _, row in found), strict=False)]
+        block = next(found, None)
+        rows = _first_rows(block) if block else []
     header = [name.strip() for name in names]
     if any(len(row) != len(header) for row in rows) or not rows:
         raise _Odd
     kinds = {}
-    for name in dict.fromkeys((*values, *labels)):
+    for name in dict.fromkeys((*roles.columns, *roles.labels)):
         place = find_column(path, header, name)
         cells = [row[place].strip() for row in rows]
-        kinds[name] = _kind(cells, name in labels, name in loosely.declared or name == sequence)
+        kinds[name] = _kind(cells, name in roles.labels, name in roles.declared or name == roles.sequence)
     return header, delimiter, kinds
 
 

@@ -13,21 +13,23 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from weights2code.data.exact_numbers import parse, refuse_gap
+from weights2code.data.exact_numbers import refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, find_column
 from weights2code.data.loose_cells import Loosely
 from weights2code.errors import InputError
 
-#: Rows of a CSV file that are converted at a time, and characters of them at most.
-BLOCK = 50_000
+#: Characters of a CSV file that are converted at a time.
 BLOCK_CHARACTERS = 1 << 23
-#: The longest line, in characters.
+#: The longest line, and the longest cell that the standard library reads, in characters.
 LONGEST_LINE = 1 << 22
+LONGEST_CELL = 131_072
 #: The longest label: an array of text is as wide as its longest one.
 LONGEST_LABEL = 128
 #: What may separate the cells of a CSV file; the one that the header has most of is taken.
@@ -36,14 +38,23 @@ DELIMITERS = ",;\t|"
 GZIP = b"\x1f\x8b"
 
 _QUOTED = re.compile('"[^"]*"')
+_FIRST_LINE = re.compile("[^\r\n]*(\r\n|\r|\n|$)")
 
 
-def read_csv(
-    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
-) -> dict[str, np.ndarray]:
-    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
-    with _opened(path) as file, collector_at_rest():
-        return _read(path, file, numbers, labels, loosely)
+@dataclass(slots=True)
+class Block:
+    """Some rows with the line on which each of them ends; `lines` are those of rows without any quotes."""
+
+    numbered: Sequence[int]
+    delimiter: str
+    lines: list[str] | None
+    cells: list[list[str]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        if self.lines is None:
+            return self.cells
+        return [line.split(self.delimiter) for line in self.lines]
 
 
 def names_in_csv(path: Path) -> list[str]:
@@ -53,20 +64,16 @@ def names_in_csv(path: Path) -> list[str]:
 
 
 @contextmanager
-def csv_rows(path: Path) -> Iterator[tuple[list[str], str, str, Iterator[tuple[int, list[str]]]]]:
-    """A CSV file as it is written: header, delimiter, the end of its lines, and rows with their lines."""
+def csv_rows(path: Path) -> Iterator[tuple[list[str], str, str, Iterator[Block]]]:
+    """A CSV file as it is written: header, delimiter, the end of its lines, and its rows."""
     with _opened(path) as file:
-        lines = _lines(path, file)
-        header_line = next(lines, "")
-        ending = "\r\n" if header_line.endswith("\r\n") else "\n"
-        header, delimiter = _header(path, header_line)
-        blocks = _blocks(path, lines, delimiter)
-        yield (
-            header,
-            delimiter,
-            ending,
-            (pair for numbered, rows in blocks for pair in zip(numbered, rows, strict=True)),
-        )
+        texts = _texts(path, file)
+        first = next(texts, "")
+        found = _FIRST_LINE.match(first)
+        assert found is not None
+        header, delimiter = _header(path, found[0])
+        ending = "\r\n" if found[1] == "\r\n" else "\n"
+        yield header, delimiter, ending, _blocks(path, chain([first[found.end() :]], texts), delimiter)
 
 
 @contextmanager
@@ -102,26 +109,23 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def _read(
-    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str], loosely: Loosely | None
-) -> dict[str, np.ndarray]:
-    lines = _lines(path, file)
-    names, delimiter = _header(path, next(lines, ""))
-    header = [name.strip() for name in names]
-    places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
-    count = 0
-    for numbered, rows in _blocks(path, lines, delimiter):
-        _check_widths(path, numbered, rows, header, delimiter)
-        count += len(rows)
-        check_cells(path, count, len(places))
-        columns = list(zip(*rows, strict=True))
-        for name, place in places.items() if columns else ():
-            if name in numbers:
-                read = loosely.cells if loosely else parse
+def read_csv(path: Path, loosely: Loosely) -> dict[str, np.ndarray]:
+    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
+    numbers, labels = loosely.roles.columns, loosely.roles.labels
+    with csv_rows(path) as (names, _, _, blocks), collector_at_rest():
+        header = [name.strip() for name in names]
+        places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
+        count = 0
+        for block in blocks:
+            rows, numbered = block.rows, block.numbered
+            _check_widths(path, numbered, rows, header, block.delimiter)
+            count += len(rows)
+            check_cells(path, count, len(places))
+            columns = list(zip(*rows, strict=True))
+            for name, place in places.items() if columns else ():
+                read = loosely.cells if name in numbers else _labels
                 parts[name].append(read(str(path), name, columns[place], numbered))
-            else:
-                parts[name].append(_labels(path, name, columns[place], numbered))
     if not count:
         raise InputError(f"{path} has a header but no rows; add data.")
     return {name: np.concatenate(part) for name, part in parts.items()}
@@ -136,7 +140,7 @@ def _header(path: Path, line: str) -> tuple[list[str], str]:
         raise _unreadable(path, 1, error) from None
 
 
-def _labels(path: Path, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:
+def _labels(path: str, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:
     labels = [cell.strip() for cell in cells]
     if "" in labels:
         refuse_gap(f"{path}, line {numbered[labels.index('')]}", name, "")
@@ -149,21 +153,17 @@ def _labels(path: Path, name: str, cells: Sequence[str], numbered: Sequence[int]
     return np.array(labels)
 
 
-def _lines(path: Path, file: io.TextIOBase) -> Iterator[str]:
-    """The lines of a file, none longer than a table has, and not more than can be read."""
-    size = number = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        size += len(line)
-        if len(line) == LONGEST_LINE:
-            raise InputError(
-                f"{path}, line {number} is longer than {LONGEST_LINE} characters; give each row a line."
-            )
-        if "\0" in line:
+def _texts(path: Path, file: io.TextIOBase) -> Iterator[str]:
+    """Whole lines, some megabytes at a time, and not more than can be read."""
+    size = 0
+    while text := file.read(BLOCK_CHARACTERS):
+        text += file.readline(LONGEST_LINE)
+        size += len(text)
+        if "\0" in text:
             raise InputError(f"{path} is not a text file; save it as CSV (UTF-8).")
         if size > LARGEST:
             raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
-        yield line
+        yield text
 
 
 def _unreadable(path: Path, line: int, error: csv.Error) -> InputError:
@@ -174,34 +174,56 @@ def _unreadable(path: Path, line: int, error: csv.Error) -> InputError:
     return InputError(f"{path}, line {line}: {what}.")
 
 
-def _blocks(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Blocks of rows with the line on which each of them ends."""
-    size = 0
+def _blocks(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[Block]:
+    """Blocks of rows; blank lines are none. What is plain is split at once, up to the first quote."""
+    line = 1
+    for text in texts:
+        lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        if '"' in text or "\r" in text.replace("\r\n", "") or len(max(lines, key=len)) > LONGEST_CELL:
+            yield from _quoted_blocks(path, chain([text], texts), delimiter, line)
+            return
+        numbered: Sequence[int] = range(line + 1, line + 1 + len(lines))
+        line += len(lines)
+        if "" in lines:
+            numbered = [number for number, row in zip(numbered, lines, strict=True) if row]
+            lines = [row for row in lines if row]
+        if lines:
+            yield Block(numbered, delimiter, lines)
+
+
+def _quoted_blocks(path: Path, texts: Iterator[str], delimiter: str, before: int) -> Iterator[Block]:
+    """Blocks of rows that may have quotes, and lines within their cells, after so many lines."""
+    size, block = 0, Block([], delimiter, None)
+    numbered: list[int] = []
 
     def counted() -> Iterator[str]:
         nonlocal size
-        for line in lines:
-            size += len(line)
-            yield line
+        for text in texts:
+            for row in io.StringIO(text, newline=""):
+                size += len(row)
+                if len(row) >= LONGEST_LINE:
+                    number = before + reader.line_num + 1
+                    raise InputError(
+                        f"{path}, line {number} is longer than {LONGEST_LINE} characters; give each row a "
+                        "line."
+                    )
+                yield row
 
     reader = csv.reader(counted(), delimiter=delimiter, strict=True)
-    numbered: list[int] = []
-    rows: list[list[str]] = []
     while True:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise _unreadable(path, reader.line_num + 1, error) from None
-        if row is None:
-            break
+            raise _unreadable(path, before + reader.line_num, error) from None
         if row:  # not a blank line
-            rows.append(row)
-            numbered.append(reader.line_num + 1)
-        if len(rows) == BLOCK or size > BLOCK_CHARACTERS:
-            yield numbered, rows
-            numbered, rows, size = [], [], 0
-    if rows:
-        yield numbered, rows
+            block.cells.append(row)
+            numbered.append(before + reader.line_num)
+        if block.cells and (row is None or size > BLOCK_CHARACTERS):
+            block.numbered = numbered
+            yield block
+            size, block, numbered = 0, Block([], delimiter, None), []
+        if row is None:
+            return
 
 
 def _check_widths(

@@ -42,20 +42,17 @@ class HoldsText(InputError):
     """A cell is no number, and nothing is missing there."""
 
 
-def parse(
-    where: str, name: str, cells: Sequence[str], lines: Sequence[int], *, gaps: bool = False
-) -> np.ndarray:
-    """The cells of a column of text as finite numbers; with `gaps`, missing ones are `nan`."""
+def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+    """The cells of a column of text as finite numbers; missing ones are `nan`."""
     try:
         if _ODD.search("".join(cells)):
             raise ValueError("some cells need a closer look")
         values = np.fromiter(map(float, cells), float, len(cells))
     except ValueError:
         values = np.array(
-            [_number(f"{where}, line {line}", name, c, gaps) for c, line in zip(cells, lines, strict=True)]
+            [_number(f"{where}, line {line}", name, c) for c, line in zip(cells, lines, strict=True)]
         )
-    refused = np.isinf(values) if gaps else ~np.isfinite(values)
-    for index in np.flatnonzero(refused).tolist():
+    for index in np.flatnonzero(np.isinf(values)).tolist():
         refuse_gap(f"{where}, line {lines[index]}", name, cells[index].strip())
     for index in np.flatnonzero(np.abs(values) >= EXACT).tolist():
         text = cells[index].strip()
@@ -72,34 +69,75 @@ def parse(
     return values
 
 
-def _number(where: str, name: str, cell: str, gaps: bool = False) -> float:
+def _number(where: str, name: str, cell: str) -> float:
     text = cell.strip(" \t")
     if NUMBER.fullmatch(text):
         return float(text)
     if text.lower() in WORDS:
         return WORDS[text.lower()]
-    if gaps and (text.lower() in MISSING or text.lower().lstrip("+-") == "nan"):
+    if text.lower() in MISSING or text.lower().lstrip("+-") == "nan":
         return np.nan
-    if text.lower() in MISSING or text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+    if text.lower().lstrip("+-") in ("inf", "infinity"):
         refuse_gap(where, name, text)
-    comma = text.replace(",", ".", 1)
     hint = "encode it as numbers"
-    if comma != text and NUMBER.fullmatch(comma):
-        hint = "use a decimal point"
+    if any(form.fullmatch(text) for form in _FORMS.values()):
+        hint = "write all numbers with a decimal point, or all with a comma"
     elif text.isdecimal() or NUMBER.fullmatch(text.replace("_", "")):
         hint = "write numbers with the digits 0 to 9 alone"
     raise HoldsText(f"{where}, column {name!r} holds the text {shown(text)}; {hint}.")
+
+
+#: Numbers with a decimal comma or point, and separators of thousands, by what the decimals begin with.
+_GROUPS = r"[1-9][0-9]{0,2}(?:%s[0-9]{3})+"
+_BLANKS = "['’\u00a0\u202f ]"
+_FORMS = {
+    mark: re.compile(rf"[+-]?(?:{_GROUPS % other}|{_GROUPS % _BLANKS}|[0-9]+)(?:{decimal}[0-9]+)?")
+    for mark, decimal, other in (("point", r"\.", ","), ("comma", ",", r"\."))
+}
+
+
+def decimal_form(where: str, name: str, cells: Sequence[str], form: str, lines: Sequence[int]) -> str:
+    """Whether the decimals of a column follow a "point" or a "comma"; empty if these are no such numbers.
+
+    A `form` that is known already is kept to; where both would do, nobody can say.
+    """
+    told = [(i, cell.strip(" \t")) for i, cell in enumerate(cells) if cell.strip().lower() not in MISSING]
+    fit = [mark for mark, one in _FORMS.items() if all(one.fullmatch(text) for _, text in told)]
+    if form and fit and form not in fit:
+        other = next(i for i, text in told if not _FORMS[form].fullmatch(text))
+        raise InputError(
+            f"{where}, line {lines[other]}, column {name!r} holds {shown(cells[other].strip())}, and others "
+            f"have a decimal {form}; write all of them alike."
+        )
+    if len(fit) == 2 and not form:
+        odd = next((i for i, text in told if "," in text or "." in text), None)
+        if odd is not None:
+            raise InputError(
+                f"{where}, line {lines[odd]}, column {name!r} holds {shown(cells[odd].strip())}, which may "
+                "have decimals or thousands after its comma; say --decimal comma or --decimal point."
+            )
+    return form if form in fit else next(iter(fit), "")
+
+
+def with_points(cells: Sequence[str], form: str) -> list[str]:
+    """The cells without separators of thousands, and with decimal points."""
+    gone = str.maketrans({"," if form == "point" else ".": "", **dict.fromkeys(_BLANKS.strip("[]"), "")})
+    return [
+        cell if cell.strip().lower() in MISSING else cell.strip(" \t").translate(gone).replace(",", ".")
+        for cell in cells
+    ]
 
 
 def is_like_a_number(text: str) -> bool:
     """Whether somebody may have meant a number, or a truth value."""
     if NUMBER.fullmatch(text) or text.lower() in WORDS or text.isdecimal():
         return True
-    return bool(NUMBER.fullmatch(text.replace(",", ".", 1)) or NUMBER.fullmatch(text.replace("_", "")))
+    known = any(form.fullmatch(text) for form in _FORMS.values())
+    return known or NUMBER.fullmatch(text.replace("_", "")) is not None
 
 
-def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) -> np.ndarray:
-    """An array as finite float64; with `gaps`, missing values are `nan`."""
+def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
+    """An array as finite float64; missing values are `nan`."""
     kind = column.dtype.kind
     if kind in NO_NUMBERS:
         raise InputError(f"{where}, column {name!r} holds {NO_NUMBERS[kind]}.")
@@ -107,7 +145,7 @@ def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) ->
         _refuse_objects(where, name, column)
     with np.errstate(all="ignore"):
         values = column.astype(float)
-    bad = np.argwhere(np.isinf(values) if gaps else ~np.isfinite(values))
+    bad = np.argwhere(np.isinf(values))
     if len(bad):
         refuse_gap(f"{where}, {entry(bad[0])}", name, str(column[tuple(bad[0])]))
     for place in changed(column, values)[:1]:
@@ -116,10 +154,7 @@ def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) ->
 
 
 def _refuse_objects(where: str, name: str, column: np.ndarray) -> None:
-    """Of objects only decimals are numbers; a gap among others is what people want to hear of first."""
-    for index, value in np.ndenumerate(column):
-        if value is None:
-            refuse_gap(f"{where}, {entry(index)}", name, "")
+    """Of objects only decimals are numbers."""
     for index, value in np.ndenumerate(column):
         if not isinstance(value, Decimal):
             raise InputError(

@@ -40,8 +40,11 @@ def check_readable(path: Path) -> None:
         raise InputError(f"cannot read {path}: {reason}; check its permissions.") from None
     if not first:
         raise InputError(f"{path} is empty; it needs a header line and rows.")
-    if first == ZIP and path.suffix.lower() != ".npz":
-        raise InputError(f"{path} is a spreadsheet or a ZIP archive; save it as CSV (UTF-8).")
+    if first == ZIP and path.suffix.lower() not in (".npz", ".xlsx", ".xlsm"):
+        raise InputError(
+            f"{path} is a spreadsheet or a ZIP archive; name it .xlsx if that is what it is, else save it as "
+            "CSV (UTF-8)."
+        )
 
 
 def check_cells(path: Path, rows: int, columns: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.columns import Column, Gaps, of_numbers, of_texts
+from weights2code.data.date_forms import iso_times
 from weights2code.data.exact_numbers import (
     LOCAL_TIME,
     MISSING,
@@ -21,12 +22,15 @@ from weights2code.data.exact_numbers import (
     WORLD_TIME,
     HoldsText,
     convert,
+    decimal_form,
     entry,
     is_like_a_number,
     parse,
+    with_points,
 )
 from weights2code.errors import InputError
 from weights2code.language.domain import EXACT
+from weights2code.roles import Roles
 
 #: Cells of a column of texts that say that a value is missing; "none" and "-" may be texts.
 MISSING_TEXTS = frozenset({"", "na", "n/a", "nan", "null"})
@@ -50,23 +54,47 @@ class Loosely:
 
     Parameters
     ----------
-    declared : columns of texts, whatever they look like.
+    roles : which columns hold texts, whatever they look like, and in which of them case does not matter.
+    above : rows above the first one in the file, where somebody counts them.
+    advise : whether the meaning of columns can be said anew.
+    variants : of columns of texts two that differ in case alone.
+    forms : of columns of numbers whether they have a decimal "point" or "comma", once that shows.
     """
 
-    declared: frozenset[str] = frozenset()
+    roles: Roles
     texts: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     truths: set[str] = field(default_factory=set)
     gaps: dict[str, Gaps] = field(default_factory=dict)
+    variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+    forms: dict[str, str] = field(default_factory=dict)
+    above: int = 0
+    advise: bool = True
+
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever reads a certificate should know about the cells."""
+        return tuple(
+            f"{name} holds {one!r} and {other!r}, which differ in case alone; "
+            f"--ignore-case {name} makes them one"
+            for name, (one, other) in self.variants.items()
+        )
+
+    @property
+    def advice(self) -> str:
+        return ", or name it in --categories" if self.advise else ""
+
+    def entry(self, index: Sequence[Any] | np.ndarray) -> str:
+        """Where a value stands."""
+        return entry([int(index[0]) + self.above, *map(int, index[1:])])
 
     def cells(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
         """Some cells of a CSV file: numbers with gaps, or texts."""
-        if name not in self.declared | self.texts:
+        if name not in self.roles.declared | self.texts:
             try:
-                values = parse(where, name, cells, lines, gaps=True)
+                values = self.parsed(where, name, cells, lines)
             except HoldsText as error:
                 if name in self.numbers or not mostly_texts(cells):
-                    raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
+                    raise InputError(f"{str(error)[:-1]}{self.advice}.") from None
                 _refuse_times(where, name, cells)
             else:
                 self._note_truths(name, cells)
@@ -79,67 +107,69 @@ class Loosely:
         self._note(name, found == "", lambda i: f"{where}, line {lines[i]}")
         return found
 
-    def array(self, where: str, name: str, column: np.ndarray) -> np.ndarray:
-        """A column of a Parquet or NPZ file: numbers with gaps, or texts."""
-
-        def place(index: int) -> str:
-            return f"{where}, {entry(np.array(np.unravel_index(index, column.shape)))}"
-
-        texts = _texts(column, declared=name in self.declared)
-        if texts is None:
-            if column.dtype.kind == "O" and any(isinstance(value, str) for value in column.flat):
-                raise InputError(
-                    f"{where}, column {name!r} holds texts and numbers; mend it, or name it in --categories."
-                )
-            values = convert(where, name, _with_nan(column), gaps=True)
-            self._note(name, np.isnan(values).ravel(), place)
-            return values
-        if name not in self.declared and not mostly_texts(texts.ravel().tolist()):
-            raise _written_as_texts(where, name)
-        self.texts.add(name)
-        found = np.char.strip(texts)
-        found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)
-        _refuse_long(found.ravel(), name, place)
-        self._note(name, (found == "").ravel(), place)
-        return found
+    def parsed(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+        """Cells as numbers, with points, or with commas and separators where all of them agree to that."""
+        form = self.roles.decimal or self.forms.get(name, "")
+        try:
+            if form == "comma":
+                raise HoldsText("")
+            values = parse(where, name, cells, lines)
+        except HoldsText:
+            found = decimal_form(where, name, cells, form, lines)
+            if not found:
+                return parse(where, name, cells, lines)
+            self.forms[name] = found
+            return parse(where, name, with_points(cells, found), lines)
+        if not form and "." in "".join(cells):
+            self.forms[name] = "point"
+        return values
 
     def column(self, where: str, name: str, array: np.ndarray | Words) -> Column:
-        """A column of a Parquet or NPZ file as it is stored, if it can be; in line, whatever its shape."""
+        """A column of anything but a CSV file, in line, whatever its shape: as it is stored, if it can be."""
         self.gaps.pop(name, None)  # it may be read again
-        if isinstance(array, Words):
-            return self.words(name, array, lambda i: f"{where}, {entry([i])}")
+        shape = (len(array.places),) if isinstance(array, Words) else array.shape
+
+        def place(index: int) -> str:
+            return f"{where}, {self.entry(np.unravel_index(index, shape))}"
+
+        given = array if isinstance(array, Words) else _words(array.reshape(-1), name in self.roles.declared)
+        if given is not None:
+            return self.words(where, name, given, place)
+        assert isinstance(array, np.ndarray)
         flat = array.reshape(-1)
         if holds_truths(flat):
             self.truths.add(name)
         if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
-            if name in self.declared:
-                values, places = np.unique(flat, return_inverse=True)
-                words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
-                flat_words = Words(places.reshape(-1), words)
-                return self.words(name, flat_words, lambda i: f"{where}, {entry([i])}")
             flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
             found = of_numbers(flat)
             if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
                 return replace(found, truths=name in self.truths)
-        return self.read(name, self.array(where, name, array).reshape(-1))
+        if array.dtype.kind == "O" and any(isinstance(value, str) for value in flat):
+            raise InputError(f"{where}, column {name!r} holds texts and numbers; mend it{self.advice}.")
+        values = convert(where, name, _with_nan(array)).reshape(-1)
+        self._note(name, np.isnan(values), place)
+        return self.read(name, values)
 
     def read(self, name: str, values: np.ndarray) -> Column:
         """A column that was read: numbers, or texts."""
         if name not in self.texts:
             return replace(of_numbers(values, self.gaps.get(name)), truths=name in self.truths)
         words, places = np.unique(values, return_inverse=True)
-        return of_texts(places, words.tolist(), self.gaps.get(name))
+        return self._of_texts(name, places.reshape(-1), words.tolist())
 
-    def words(self, name: str, given: Words, place: Callable[[int], str]) -> Column:
+    def words(self, where: str, name: str, given: Words, place: Callable[[int], str]) -> Column:
         """Texts that are stored as places in a list of words; `place` says where a row stands."""
         counts = np.bincount(given.places, minlength=len(given.words))
         stripped = [word.strip() for word in given.words]
         found = ["" if word.lower() in MISSING_TEXTS else word for word in stripped]
-        if name not in self.declared:
+        if name not in self.roles.declared:
             told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
             like = sum(count for word, count in told if is_like_a_number(word))
             if told and 2 * like >= sum(count for _, count in told):
-                raise _written_as_texts(place(0).rpartition(",")[0], name)
+                raise InputError(
+                    f"{where}, column {name!r} holds numbers written as texts; write them as numbers"
+                    f"{self.advice}."
+                )
         self.texts.add(name)
         for i, word in enumerate(found):
             if len(word) > LONGEST_TEXT:
@@ -147,7 +177,24 @@ class Loosely:
                 _refuse_long(np.array([word]), name, lambda _, row=first: place(row))
         self.gaps.pop(name, None)
         self._note(name, np.array([not word for word in found])[given.places], place)
-        return of_texts(given.places, found, self.gaps.get(name))
+        return self._of_texts(name, given.places, found)
+
+    def _of_texts(self, name: str, places: np.ndarray, words: list[str]) -> Column:
+        """A column of texts; those that differ in case alone are the commonest, where that was asked for."""
+        alike: dict[str, list[int]] = {}
+        for i, word in enumerate(words):
+            alike.setdefault(word.casefold(), []).append(i)
+        several = [same for same in alike.values() if len({words[i] for i in same}) > 1]
+        if several and name in self.roles.ignore_case:
+            counts, words = np.bincount(places, minlength=len(words)), list(words)
+            for same in several:
+                commonest = words[max(same, key=lambda i: counts[i])]
+                for i in same:
+                    words[i] = commonest
+        elif several:
+            one, other, *_ = sorted({words[i] for i in several[0]})
+            self.variants[name] = one, other
+        return of_texts(places, words, self.gaps.get(name))
 
     def _note_truths(self, name: str, cells: Sequence[str]) -> None:
         """A column is one of truth values if all that it holds are the words for them."""
@@ -175,13 +222,6 @@ def holds_truths(column: np.ndarray) -> bool:
     return bool(known) and all(isinstance(value, (bool, np.bool_)) for value in known)
 
 
-def _written_as_texts(where: str, name: str) -> InputError:
-    return InputError(
-        f"{where}, column {name!r} holds numbers written as texts; write them as numbers, or name it in "
-        "--categories."
-    )
-
-
 def mostly_texts(cells: Sequence[str]) -> bool:
     """Whether few of the cells that hold something may be meant as numbers."""
     told = [cell.strip() for cell in cells]
@@ -191,7 +231,8 @@ def mostly_texts(cells: Sequence[str]) -> bool:
 
 def _refuse_times(where: str, name: str, cells: Sequence[str]) -> None:
     told = [cell.strip() for cell in cells if cell.strip()]
-    if all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told):
+    iso = all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told)
+    if iso or iso_times(told, "day-first", where):
         raise InputError(
             f"{where}, column {name!r} holds dates; sort by it with --order, take hours and weekdays from it "
             "with --time, or give the time that has passed as numbers."
@@ -208,21 +249,20 @@ def _refuse_long(texts: np.ndarray, name: str, place: Any) -> None:
         )
 
 
-def _texts(column: np.ndarray, *, declared: bool) -> np.ndarray | None:
-    """The column as texts, if that is what it holds; a missing one is empty."""
-    if column.dtype.kind == "U":
-        return column
+def _words(column: np.ndarray, declared: bool) -> Words | None:
+    """The column as texts, if that is what it holds, or was declared to; a missing one is empty."""
     if column.dtype.kind == "S":
-        return np.char.decode(column, "utf-8")
+        column = np.char.decode(column, "utf-8")
     if column.dtype.kind == "O":
-        known = [value for value in column.flat if not is_nothing(value)]
-        if known and all(isinstance(value, str) for value in known):
-            told = ["" if is_nothing(value) else value for value in column.flat]
-            return np.array(told, dtype=str).reshape(column.shape)
-    if not declared:
+        known = [value for value in column if not is_nothing(value)]
+        if not declared and not (known and all(isinstance(value, str) for value in known)):
+            return None
+        column = np.array(["" if is_nothing(value) else as_text(value) for value in column], dtype=str)
+    elif column.dtype.kind != "U" and not declared:
         return None
-    told = ["" if is_nothing(value) else as_text(value) for value in column.astype(object).flat]
-    return np.array(told, dtype=str).reshape(column.shape)
+    values, places = np.unique(column, return_inverse=True)
+    words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
+    return Words(places.reshape(-1), words)
 
 
 def _with_nan(column: np.ndarray) -> np.ndarray:

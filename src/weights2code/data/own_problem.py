@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,12 @@ from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
 from weights2code.language import texts
 from weights2code.language.domain import quoted
+from weights2code.roles import Roles
 
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
+#: Rows that are enough to say that a column tells nothing.
+EVIDENCE = 500
 #: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
 LARGEST = 1e60
 
@@ -41,16 +45,15 @@ def from_lists(
     where: str = "the data",
     fewest: int | None = None,
     *,
-    declared: frozenset[str] = frozenset(),
     truths: frozenset[str] = frozenset(),
-    missing: str = "refuse",
-    season: int | None = None,
+    **options: Any,
 ) -> Problem:
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
 
-    Columns of numbers that stand for `truths` are True or False.
+    Columns of numbers that stand for `truths` are True or False; `options` are those of `Roles`.
     """
-    loosely = Loosely(declared, truths=set(truths))
+    roles = Roles(inputs, outputs, **options)
+    loosely = Loosely(roles, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }
@@ -59,19 +62,9 @@ def from_lists(
         table, i = places[name]
         return loosely.column(where, name, np.concatenate([item[:, i] for item in table]))
 
-    lengths = np.array([len(item) for item in x])
-    return from_columns(
-        Stored(column, lengths),
-        inputs,
-        outputs,
-        seed,
-        name,
-        where,
-        fewest=fewest,
-        declared=declared,
-        missing=missing,
-        season=season,
-    )
+    stored = Stored(column, np.array([len(item) for item in x]))
+    problem = from_columns(stored, inputs, outputs, seed, name, where, fewest=fewest, roles=roles)
+    return with_remarks(problem, loosely.remarks())
 
 
 def from_columns(
@@ -83,15 +76,15 @@ def from_columns(
     where: str = "the data",
     *,
     fewest: int | None = None,
-    declared: frozenset[str] = frozenset(),
-    missing: str = "refuse",
-    season: int | None = None,
+    roles: Roles,
 ) -> Problem:
     """The problem of sequences of the user's own, taken column by column.
 
-    `declared` columns hold categories, even where these are numbers; `missing` says what becomes of cells
-    that hold nothing. A `season` is one that is declared; else the data are asked.
+    The `roles` say which columns hold categories, even where these are numbers, what becomes of cells that
+    hold nothing, and whether a season is declared; else the data are asked.
     """
+    missing, season = roles.missing, roles.season
+    declared = roles.declared & {*inputs, *outputs}
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
     true_starts, of = np.ones(len(stored.lengths), bool), stored.rows
@@ -99,28 +92,16 @@ def from_columns(
     parts = _divisions(stored.lengths, seed)
     taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
     if taken.gaps:
-        if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
-            # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
-            kept = relevant(from_columns(stored, inputs, outputs, seed, declared=declared, missing="last"))
-            fewer = tuple(inputs[i] for i in kept)
-            problem = from_columns(
-                stored,
-                fewer,
-                outputs,
-                seed,
-                name,
-                where,
-                fewest=fewest,
-                declared=declared & {*fewer, *outputs},
-                missing=missing,
-                season=season,
-            )
-            return with_remarks(problem, (words_for(inputs, kept, outputs),))
+        fewer, said = _without_idle_gaps(stored, inputs, outputs, seed, roles)
+        if len(fewer) < len(inputs):
+            problem = from_columns(stored, fewer, outputs, seed, name, where, fewest=fewest, roles=roles)
+            return with_remarks(problem, (said,))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, np.array(filled.true_starts), (filled.remark,)
         _refuse_few(stored, where, fewest)
         parts = _divisions(stored.lengths, seed, filled.true_starts)
         taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
+    _refuse_names(outputs, taken, stored.rows, where)
     inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
     problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
     problem = replace(problem, rows=_rows(taken, inputs, outputs, true_starts, of))
@@ -136,6 +117,31 @@ def from_columns(
     again = take(stored, (*inputs, *outputs), seasons)
     again.number_texts(declared)
     return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _without_idle_gaps(
+    stored: Stored, inputs: tuple[str, ...], outputs: tuple[str, ...], seed: int, roles: Roles
+) -> tuple[tuple[str, ...], str]:
+    """The inputs without those that lack cells and tell nothing, and what to say: their gaps need neither be
+    refused nor cut sequences."""
+    columns = {name: stored.column(name).gaps for name in inputs}
+    empty = {name for name, gaps in columns.items() if gaps and gaps.count == stored.rows}
+    if empty and len(empty) < len(inputs):
+        return tuple(
+            name for name in inputs if name not in empty
+        ), f"{', '.join(sorted(empty))}: no cell holds anything"
+    gaps = {name for name, found in columns.items() if found}
+    if roles.missing == "last" or not gaps or stored.rows < EVIDENCE:
+        return inputs, ""
+    filled = replace(roles, missing="last", season=None)
+    kept = relevant(from_columns(stored, inputs, outputs, seed, roles=filled))
+    if len(inputs) > MANY:
+        return tuple(inputs[i] for i in kept), words_for(inputs, kept, outputs)
+    idle = gaps - {inputs[i] for i in kept}
+    return tuple(name for name in inputs if name not in idle), (
+        f"left out, as cells are missing and nothing was found that tells about {', '.join(outputs)}: "
+        f"{', '.join(sorted(idle))}"
+    )
 
 
 def _problem(
@@ -209,6 +215,17 @@ def _without_names(
         )
     each = "has another text" if len(named) == 1 else "have other texts"
     return kept, (f"{', '.join(named)} {each} in every row, so nothing can be learned from that",)
+
+
+def _refuse_names(outputs: tuple[str, ...], taken: Taken, rows: int, where: str) -> None:
+    """Refuse targets of texts that hardly ever come again."""
+    for column in outputs:
+        if 2 * len(taken.texts.get(column, ())) > rows:
+            raise InputError(
+                f"{where}: the target {column!r} holds {len(taken.texts[column])} texts in {rows} rows, such "
+                f"as {quoted(taken.texts[column][0])}; a rule chooses among texts that come again, so write "
+                "numbers as numbers, or name another target."
+            )
 
 
 def _divisions(

@@ -1,4 +1,4 @@
-"""Columns of a Parquet file, one at a time, by pyarrow or polars; texts as places in a list of words."""
+"""Columns of a Parquet file, one at a time, by PyArrow; texts as places in a list of words."""
 
 from __future__ import annotations
 
@@ -42,27 +42,16 @@ def _reader(path: Path) -> tuple[list[str], int, Load]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        pass
-    else:
-        file = parquet.ParquetFile(path)
-        _check_sizes(path, file.metadata)
-
-        def by_arrow(name: str) -> np.ndarray | Words:
-            return from_arrow(file.read(columns=[name], use_threads=False).column(0))
-
-        return list(file.schema_arrow.names), file.metadata.num_rows, by_arrow
-    try:
-        import polars
-    except ImportError:
         raise InputError(
             f"reading {path} needs pyarrow; install it with `pip install weights2code[data]`, or save as CSV."
         ) from None
-    rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
+    file = parquet.ParquetFile(path)
+    _check_sizes(path, file.metadata)
 
-    def by_polars(name: str) -> np.ndarray:
-        return polars.read_parquet(path, columns=[name])[name].to_numpy()
+    def load(name: str) -> np.ndarray | Words:
+        return from_arrow(file.read(columns=[name], use_threads=False).column(0))
 
-    return list(polars.read_parquet_schema(path)), rows, by_polars
+    return list(file.schema_arrow.names), file.metadata.num_rows, load
 
 
 def from_arrow(column: Any) -> np.ndarray | Words:

@@ -4,22 +4,79 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.date_forms import iso_times
 from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
-from weights2code.data.times import Times
+from weights2code.data.tables import OpenTable
+from weights2code.data.times import Times, as_written, remark_on_steps
 from weights2code.errors import InputError
 
 #: The place in the world, which no time is without that matches `WORLD_TIME`.
 ZONE = re.compile(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
-def times_of(path: Path, name: str, column: np.ndarray) -> Times:
+@dataclass(frozen=True, slots=True, eq=False)
+class Arranged:
+    """In which order the rows of a table are read: as they stand (None), else their places.
+
+    `ends` says where in that order each sequence but the first begins; `remark` what is odd about the steps
+    from row to row. `times` are those of the rows as they stand, if there is a column of times.
+    """
+
+    rows: np.ndarray | None
+    ends: np.ndarray
+    count: int
+    times: Times = (np.zeros(0), np.zeros(0))
+    remark: str = ""
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """The rows of each sequence."""
+        return np.split(values if self.rows is None else values[self.rows], self.ends)
+
+    def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The rows of all sequences in the order of the table."""
+        whole = np.concatenate(parts)
+        return whole if self.rows is None else whole[np.argsort(self.rows)]
+
+    @property
+    def listed(self) -> np.ndarray:
+        """The places of all rows."""
+        return np.arange(self.count) if self.rows is None else self.rows
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(np.concatenate([[0], self.ends, [self.count]])).astype(int)
+
+
+def arranged(path: Path, table: OpenTable) -> Arranged:
+    """The sequences of a table, by the roles of its columns."""
+    roles, count = table.loosely.roles, int(np.prod(table.shape))
+    if len(table.shape) == 2:
+        if roles.labels:
+            raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
+        return Arranged(None, np.arange(1, table.shape[0]) * table.shape[1], count)
+    ids = None if roles.sequence is None else table.ids(roles.sequence)
+    order = (
+        None if roles.order is None else sortable(path, roles.order, table.label(roles.order), roles.dates)
+    )
+    rows, ends = sequences_in(path, count, ids, order, roles.sequence, roles.order)
+    found = Arranged(rows, ends, count)
+    if roles.time is not None:
+        found = replace(found, times=times_of(path, roles.time, table.label(roles.time), roles.dates))
+    if order is not None:
+        moments = order if rows is None else order[rows]
+        found = replace(found, remark=remark_on_steps(moments, ends, roles.order or ""))
+    return found
+
+
+def times_of(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> Times:
     """A column of times as moments, and as they are written, without their zone."""
-    moments = sortable(path, name, column)
+    moments = sortable(path, name, column, dates)
     written = moments
     if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
         written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
@@ -27,23 +84,22 @@ def times_of(path: Path, name: str, column: np.ndarray) -> Times:
 
 
 def sequences_in(
-    path: Path,
+    path: Path | str,
     count: int,
     ids: np.ndarray | None,
-    labels: np.ndarray | None,
+    keys: np.ndarray | None,
     sequence: str | None = None,
     order: str | None = None,
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """The rows of a table, sequence by sequence, and where in that list each but the first begins.
 
-    Rows with one of the `ids` are a sequence, in which they are sorted by `labels`; `sequence` and `order`
-    are the names of these columns. Sequences come in the order in which their ids first appear. The rows are
-    None where they stand in that order already.
+    Rows with one of the `ids` are a sequence, in which they are sorted by `keys`; `sequence` and `order` are
+    the names of these columns. Sequences come in the order in which their ids first appear. The rows are None
+    where they stand in that order already.
     """
     codes, borders = _numbered(ids) if ids is not None else (None, np.zeros(0, int))
-    rows = np.argsort(codes, kind="stable") if codes is not None and labels is None else None
-    if labels is not None:
-        keys = sortable(path, order or "", labels)
+    rows = np.argsort(codes, kind="stable") if codes is not None and keys is None else None
+    if keys is not None:
         inside = keys[1:] > keys[:-1]
         inside[borders - 1] = True
         if codes is not None or not inside.all():
@@ -54,8 +110,8 @@ def sequences_in(
             rows = np.lexsort((keys, codes))
             same = (np.diff(codes[rows]) == 0) & (keys[rows][1:] == keys[rows][:-1])
             if same.any():
-                twice = labels[rows[int(np.flatnonzero(same)[0])]]
-                twice = f"{twice:.17g}" if labels.dtype.kind == "f" else twice
+                twice = keys[rows[int(np.flatnonzero(same)[0])]]
+                twice = f"{twice:.17g}" if keys.dtype.kind == "f" else as_written(twice)
                 hint = "" if sequence else " or name the column that tells sequences apart with --sequence"
                 raise InputError(
                     f"{path}, column {order!r}: {twice} stands twice in a sequence; make it unique{hint}."
@@ -77,24 +133,17 @@ def _numbered(ids: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.repeat(codes, np.diff(np.concatenate([[0], borders, [len(ids)]]))), borders
 
 
-def rows_of_sequences(
-    path: Path, columns: Mapping[str, np.ndarray], count: int, sequence: str | None, order: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same for columns that are held."""
-    ids, labels = (None if name is None else columns[name] for name in (sequence, order))
-    rows, ends = sequences_in(path, count, ids, labels, sequence, order)
-    return np.arange(count) if rows is None else rows, ends
-
-
-def sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
-    """Numbers as numbers, times as times, anything else as it is."""
+def sortable(path: Path | str, name: str, column: np.ndarray, dates: str | None = None) -> np.ndarray:
+    """Numbers as numbers, times as times (`dates`: see `Roles`), anything else as it is."""
     if column.dtype.kind not in "US":
         if column.dtype.kind == "O":
-            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or ISO times.")
+            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or times.")
         return column
     texts = [str(text) for text in column]
     kinds = {NUMBER: "float64", LOCAL_TIME: "datetime64[us]", WORLD_TIME: "datetime64[us]"}
     form = next((form for form in kinds if all(map(form.fullmatch, texts))), None)
+    if form is None and (found := iso_times(texts, dates, f"{path}, column {name!r}")):
+        form, column, texts = LOCAL_TIME, np.array(found), found
     if form is None:
         other = next((text for text in texts if not any(form.fullmatch(text) for form in kinds)), None)
         if other is None:
@@ -102,7 +151,7 @@ def sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
                 f"{path}, column {name!r} mixes numbers, times and times of a zone; write all of them alike."
             )
         raise InputError(
-            f"{path}, column {name!r} holds {shown(other)}, which is no number and no ISO time to sort by; "
+            f"{path}, column {name!r} holds {shown(other)}, which is no number and no time to sort by; "
             "write times like 2024-01-31 12:00."
         )
     try:

@@ -8,21 +8,92 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
 
 from weights2code.data.exact_numbers import NO_NUMBERS, changed
+from weights2code.data.limits import find_column
 from weights2code.data.loose_cells import holds_truths, is_nothing
+from weights2code.data.row_order import Arranged, sequences_in, sortable
 from weights2code.errors import InputError
+from weights2code.language.domain import EXACT
 
 Form = Literal["list", "sequences", "batch", "steps", "samples"]
 AXES = ("auto", "sequences", "steps", "samples")
 
 
 @dataclass(frozen=True, slots=True)
+class Labels:
+    """The columns of a DataFrame that tell sequences apart and order their rows, and the targets among them;
+    `groups` if an array tells sequences apart."""
+
+    sequence: str | None = None
+    order: str | None = None
+    targets: tuple[str, ...] = ()
+    groups: bool = False
+
+    @property
+    def divide(self) -> bool:
+        """Whether rows are divided into sequences, or sorted."""
+        return self.groups or self.sequence is not None or self.order is not None
+
+    def apart(self, X: Any, groups: Any, count: int) -> Arranged:
+        """The sequences of the rows of X."""
+        if self.groups != (groups is not None):
+            raise InputError("the model was fitted with groups=; give them again, one a row.")
+        ids = groups if self.sequence is None else _label(X, self.sequence)
+        order = None if self.order is None else _label(X, self.order)
+        for found in (ids, order):
+            if found is not None and len(found) != count:
+                raise InputError(f"groups has {len(found)} values for {count} rows; give one a row.")
+        keys = None if order is None else sortable("X", self.order or "", order)
+        ids = None if ids is None else np.asarray(ids)
+        rows, ends = sequences_in("X", count, ids, keys, None if ids is None else "groups", self.order)
+        return Arranged(rows, ends, count)
+
+    def split(self, X: Any, y: Any = None) -> tuple[Any, Any]:
+        """X without labels and targets, and the targets, which may be names of its columns."""
+        if not hasattr(X, "columns"):
+            if self.sequence or self.order or self.targets:
+                raise InputError(
+                    "sequence=, order= and names of targets are columns of a DataFrame; X is none."
+                )
+            return X, y
+        names = [str(name) for name in X.columns]
+        needed = filter(None, (self.sequence, self.order, *(self.targets if y is not None else ())))
+        gone = {*(X.columns[find_column("X", names, name)] for name in needed), *self.targets}
+        if self.targets and y is not None:
+            y = X[self.targets[0]] if isinstance(y, str) else X[list(self.targets)]
+        return X[[name for name in X.columns if name not in gone]] if gone else X, y
+
+
+def labels_of(X: Any, y: Any, sequence: str | None, order: str | None, groups: Any) -> Labels:
+    """What was said about rows; y may be names of columns of X."""
+    if sequence is not None and groups is not None:
+        raise InputError("sequence= and groups= say the same; give one of them.")
+    columns = {str(name) for name in getattr(X, "columns", ())}
+    named = (y,) if isinstance(y, str) else ()
+    if isinstance(y, (list, tuple)) and y and all(isinstance(name, str) and name in columns for name in y):
+        named = tuple(y)
+    return Labels(sequence, order, named, groups is not None)
+
+
+def _label(X: Any, name: str) -> np.ndarray:
+    found = np.asarray(X[name])
+    return found.astype(str) if found.dtype == object else found
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < EXACT)).all())
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """The form of the data, names of columns and outputs, and whether targets came without an axis for them.
+
+    `whole` targets came as whole numbers, and go back so; `labels` tell the rows of several sequences apart.
 
     Forms: "list" of arrays, "sequences" (n, T), "batch" (n, T, columns), "steps" (T, columns),
     "samples" (n, columns).
@@ -34,9 +105,13 @@ class Given:
     flat: bool
     named: bool
     truths: frozenset[str] = frozenset()
+    whole: bool = False
+    labels: Labels = Labels()
 
     def arrange(self, answers: list[np.ndarray]) -> Any:
         """Answers (T, outputs) of each sequence, in the form of the targets."""
+        if self.whole and all(answer.dtype.kind == "f" and _is_whole(answer) for answer in answers):
+            answers = [answer.astype(np.int64) for answer in answers]
         if self.flat:
             answers = [answer[:, 0] for answer in answers]
         if self.form == "list":
@@ -71,7 +146,7 @@ def read_pair(
     outputs = targets or _numbered("y", ys[0].shape[1])
     outputs = _apart(outputs, inputs)
     truths = _truths(inputs, [X], form == "sequences") | _truths(outputs, [y], flat)
-    return Given(form, inputs, outputs, flat, bool(names), truths), xs, ys
+    return Given(form, inputs, outputs, flat, bool(names), truths, _are_whole([y])), xs, ys
 
 
 def read_inputs(X: Any, given: Given, *, gaps: bool = False) -> list[np.ndarray]:
@@ -122,10 +197,11 @@ def to_array(data: Any, what: str, gaps: bool = False) -> tuple[tuple[str, ...],
             names = ()
     elif hasattr(data, "to_numpy") and getattr(data, "name", None):
         names = (str(data.name),) if what == "y" else ()
-    raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
+    raw = data.to_numpy() if hasattr(data, "to_numpy") else _as_array(data, what)
     if np.iscomplexobj(raw):
         raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
     if raw.dtype == object and raw.ndim:
+        _refuse_dates(raw, what, names)
         raw = _with_one_nothing(raw)
     if _holds_texts(raw):
         values = raw.astype(object)
@@ -145,6 +221,26 @@ def to_array(data: Any, what: str, gaps: bool = False) -> tuple[tuple[str, ...],
     if len(changed(raw, values)):
         raise InputError(f"{what} holds whole numbers beyond 2^53 that double precision cannot hold.")
     return names, values
+
+
+def _as_array(data: Any, what: str) -> np.ndarray:
+    try:
+        return np.asarray(data)
+    except ValueError:
+        raise InputError(
+            f"{what} is a list of lists that are not equally long; give a list of arrays, one a sequence: "
+            f"[numpy.array(item) for item in {what}]."
+        ) from None
+
+
+def _refuse_dates(raw: np.ndarray, what: str, names: Sequence[str]) -> None:
+    for index, value in np.ndenumerate(raw):
+        if isinstance(value, (date, np.datetime64)):
+            column = f", column {names[index[-1]]!r}" if names and len(index) > 1 else ""
+            raise InputError(
+                f"{what}{column} holds dates; say order= to sort rows by it, or give the time that has "
+                "passed as numbers."
+            )
 
 
 def _refuse_gaps(what: str, missing: np.ndarray, gaps: bool) -> None:
@@ -245,7 +341,18 @@ def _read_list(X: Sequence[Any], y: Any, gaps: bool) -> tuple[Given, list[np.nda
     inputs = named or _numbered("x", xs[0].shape[1])
     outputs = _apart(_numbered("y", ys[0].shape[1]), inputs)
     truths = _truths(inputs, X) | _truths(outputs, y)
-    return Given("list", inputs, outputs, flat, bool(named), truths), xs, ys
+    return Given("list", inputs, outputs, flat, bool(named), truths, _are_whole(y)), xs, ys
+
+
+def _are_whole(tables: Sequence[Any]) -> bool:
+    """Whether all of the targets are stored as whole numbers."""
+    kinds = [kind for table in tables for kind in _kinds(table)]
+    return bool(kinds) and all(kind in "iu" for kind in kinds)
+
+
+def _kinds(table: Any) -> list[str]:
+    columns = [table[name] for name in table.columns] if hasattr(table, "columns") else [table]
+    return [np.asarray(column).dtype.kind for column in columns]
 
 
 def _truths(names: Sequence[str], tables: Sequence[Any], one: bool = False) -> frozenset[str]:

@@ -15,36 +15,20 @@ from pathlib import Path
 import numpy as np
 
 from weights2code.data.arrow_csv import read_with_arrow
-from weights2code.data.columns import Column, Gaps
+from weights2code.data.columns import Column
 from weights2code.data.csv_table import names_in_csv, read_csv
-from weights2code.data.exact_numbers import convert, entry, refuse_gap
-from weights2code.data.limits import LARGEST, check_cells, check_readable, find_column
+from weights2code.data.exact_numbers import refuse_gap
+from weights2code.data.excel_table import ENDINGS, excel_columns, names_in_excel
+from weights2code.data.limits import LARGEST, check_readable, find_column
 from weights2code.data.loose_cells import Loosely, Words
 from weights2code.data.parquet_table import first_line, names_in_parquet, parquet_columns, spelled
 from weights2code.errors import InputError
+from weights2code.roles import Roles
 
 #: Columns by name: numbers (float64), or for labels whatever they are.
 Columns = dict[str, np.ndarray]
 #: Whole numbers, times and text tell sequences apart or order them; records and complex numbers do not.
 _LABELS = "biufMmUS"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Columns, which of them hold texts (missing ones are empty), and how many cells hold nothing."""
-
-    columns: Columns
-    texts: frozenset[str]
-    gaps: dict[str, Gaps]
-
-
-def read_table(
-    path: Path, values: Sequence[str], labels: Sequence[str] = (), texts: Sequence[str] = ()
-) -> Table:
-    """The named columns: `values` are numbers or texts (`texts` in any case), `labels` what they are."""
-    loosely = Loosely(frozenset(texts))
-    columns = read_columns(path, values, labels, loosely)
-    return Table(columns, frozenset(loosely.texts), loosely.gaps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,61 +43,58 @@ class OpenTable:
     column: Callable[[str], Column]
     label: Callable[[str], np.ndarray]
     ids: Callable[[str], np.ndarray]
+    loosely: Loosely
 
 
-def open_table(
-    path: Path,
-    values: Sequence[str],
-    labels: Sequence[str] = (),
-    texts: Sequence[str] = (),
-    sequence: str | None = None,
-) -> OpenTable:
-    """The named columns of a file, to be asked for: `values` are numbers or texts (`texts` in any case).
+def open_table(path: Path, roles: Roles, *, advise: bool = True) -> OpenTable:
+    """The columns of a file that have a role, to be asked for: values as numbers or texts, labels as such.
 
-    Of the `labels`, those of the column `sequence` are only told apart.
+    What tells sequences apart is only told apart. What cannot be read is refused, with the advice to give it
+    another role where that can be said.
     """
     check_readable(path)
-    loosely, suffix = Loosely(frozenset(texts)), path.suffix.lower()
+    loosely, suffix = Loosely(roles, advise=advise), path.suffix.lower()
+    wanted = [*roles.columns, *roles.labels]
     if suffix in (".parquet", ".pq"):
-        rows, load = parquet_columns(path, [*values, *labels])
+        rows, load = parquet_columns(path, wanted)
         shape: tuple[int, ...] = (rows,)
-    elif suffix == ".npz":
-        arrays = _npz_arrays(path, [*values, *labels])
+    elif suffix in (".npz", *ENDINGS):
+        arrays, header = excel_columns(path, wanted) if suffix in ENDINGS else (_npz_arrays(path, wanted), -1)
+        loosely.above = header + 1
         shape, load = next(iter(arrays.values())).shape, arrays.__getitem__
     else:
-        return _open_csv(path, values, labels, loosely, sequence)
+        return _open_csv(path, loosely)
     if 0 in shape:
         raise InputError(f"{path} has no rows; add data.")
 
     def ids(name: str) -> np.ndarray:
         found = load(name)
         if not isinstance(found, Words):
-            return _clean_labels(path, name, found)
+            return _clean_labels(path, name, found, loosely)
         missing = np.array([not word.strip() for word in found.words])[found.places]
         if missing.any():
-            refuse_gap(f"{path}, {entry(np.argwhere(missing)[0])}", name, "")
+            refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
         return found.places
 
     return OpenTable(
         shape,
         lambda name: loosely.column(str(path), name, load(name)),
-        lambda name: clean(path, name, spelled(load(name)), number=False),
+        lambda name: _clean_labels(path, name, spelled(load(name)), loosely),
         ids,
+        loosely,
     )
 
 
-def _open_csv(
-    path: Path, values: Sequence[str], labels: Sequence[str], loosely: Loosely, sequence: str | None
-) -> OpenTable:
+def _open_csv(path: Path, loosely: Loosely) -> OpenTable:
     """A CSV file has no columns that could be read alone: what is named is read, and held."""
-    held = read_with_arrow(path, values, labels, loosely, sequence)
+    held = read_with_arrow(path, loosely)
     if held is None:
-        held = {**read_csv(path, values, labels, loosely)}
+        held = {**read_csv(path, loosely)}
 
     def column(name: str) -> Column:
         found = held[name]
         if isinstance(found, Words):
-            return loosely.words(name, found, lambda row: f"{path}, line {row + 2}")
+            return loosely.words(str(path), name, found, lambda row: f"{path}, line {row + 2}")
         return loosely.read(name, found)
 
     def label(name: str) -> np.ndarray:
@@ -126,7 +107,7 @@ def _open_csv(
 
     first = next(iter(held.values()))
     rows = len(first.places if isinstance(first, Words) else first)
-    return OpenTable((rows,), column, label, ids)
+    return OpenTable((rows,), column, label, ids, loosely)
 
 
 def names_in(path: Path) -> list[str]:
@@ -136,6 +117,8 @@ def names_in(path: Path) -> list[str]:
     try:
         if suffix in (".parquet", ".pq"):
             return names_in_parquet(path)
+        if suffix in ENDINGS:
+            return names_in_excel(path)
         if suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return [info.filename.removesuffix(".npy") for info in archive.infolist()]
@@ -144,46 +127,6 @@ def names_in(path: Path) -> list[str]:
     except Exception as error:
         raise InputError(f"{path} cannot be read ({first_line(error)}); write it again.") from None
     return names_in_csv(path)
-
-
-def read_columns(
-    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
-) -> Columns:
-    """The named columns of a file: `numbers` as float64, `labels` (ids, times) as they are.
-
-    With `loosely` numbers may be missing, and columns be texts, which is noted there. In an NPZ file a column
-    may be an array (n, T): n sequences; all others are one-dimensional.
-    """
-    check_readable(path)
-    suffix = path.suffix.lower()
-    readers: dict[str, Callable[[Path, Sequence[str], Sequence[str], Loosely | None], Columns]] = {
-        ".parquet": read_parquet,
-        ".pq": read_parquet,
-        ".npz": read_npz,
-    }
-    return readers.get(suffix, read_csv)(path, numbers, labels, loosely)
-
-
-def read_parquet(
-    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
-) -> Columns:
-    """Columns of a Parquet file, by pyarrow or polars."""
-    rows, load = parquet_columns(path, [*numbers, *labels])
-    check_cells(path, rows, len({*numbers, *labels}))
-    return {
-        name: clean(path, name, spelled(load(name)), number=name in numbers, loosely=loosely)
-        for name in (*numbers, *labels)
-    }
-
-
-def read_npz(
-    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
-) -> Columns:
-    """Arrays of an NPZ file: (rows,) each, or (n, T) each, all of one shape; nothing is unpickled."""
-    return {
-        name: clean(path, name, column, number=name in numbers, loosely=loosely)
-        for name, column in _npz_arrays(path, [*numbers, *labels]).items()
-    }
 
 
 def _npz_arrays(path: Path, wanted: Sequence[str]) -> Columns:
@@ -231,19 +174,7 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def clean(
-    path: Path | str, name: str, column: np.ndarray, *, number: bool, loosely: Loosely | None = None
-) -> np.ndarray:
-    """A column as finite float64, or as it is where it is a label; what cannot be is refused."""
-    column = np.asarray(column)
-    if not column.size:
-        raise InputError(f"{path} has no rows; add data.")
-    if number and loosely:
-        return loosely.array(str(path), name, column)
-    return convert(str(path), name, column) if number else _clean_labels(path, name, column)
-
-
-def _clean_labels(path: Path | str, name: str, column: np.ndarray) -> np.ndarray:
+def _clean_labels(path: Path | str, name: str, column: np.ndarray, loosely: Loosely) -> np.ndarray:
     """Labels that can be told apart and, where they are numbers or times, be sorted."""
     if column.dtype.kind == "O" and all(value is None or isinstance(value, str) for value in column.flat):
         missing = np.array([value is None or not value.strip() for value in column.flat]).reshape(
@@ -261,5 +192,5 @@ def _clean_labels(path: Path | str, name: str, column: np.ndarray) -> np.ndarray
     else:
         missing = np.zeros(column.shape, bool)
     if missing.any():
-        refuse_gap(f"{path}, {entry(np.argwhere(missing)[0])}", name, "")
+        refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
     return column

@@ -15,7 +15,7 @@ from weights2code.data.columns import Stored
 from weights2code.data.parts import Parts, Piece, as_sequences, places_of
 from weights2code.data.seasons import MOST_ROWS
 from weights2code.data.sequences import Sequences
-from weights2code.data.texts import shared_numbers
+from weights2code.data.texts import numbered, shared_numbers
 from weights2code.language import Domain
 from weights2code.language.domain import Category
 
@@ -47,8 +47,7 @@ class Taken:
         """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
         places, categories = shared_numbers(self.texts, declared)
         for name, known in self.texts.items():
-            number = np.array([0.0, *(places[name][text] for text in known)])
-            self.values[name] = number[self.values[name]]
+            self.values[name] = numbered(self.values[name], known, places[name])
         return categories
 
     def sequences(

@@ -14,18 +14,11 @@ from weights2code.data.exact_numbers import NUMBER
 from weights2code.language.domain import Category
 
 
-def as_codes(
-    columns: Mapping[str, np.ndarray], declared: frozenset[str] = frozenset()
-) -> tuple[dict[str, np.ndarray], dict[str, tuple[Category, ...]]]:
-    """Each column of texts as numbers, empty texts as `nan`, and the texts that the numbers stand for."""
-    found = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
-    known = {name: [str(text) for text in values if text != ""] for name, (values, _) in found.items()}
-    places, categories = shared_numbers(known, declared)
-    codes = {}
-    for name, (values, inverse) in found.items():
-        told = np.array([places[name].get(str(value), np.nan) for value in values])
-        codes[name] = told[inverse].reshape(columns[name].shape)
-    return codes, categories
+def numbered(
+    places: np.ndarray, texts: Sequence[str], numbers: Mapping[str, float], nothing: float = 0.0
+) -> np.ndarray:
+    """A column of texts (see `Column`) as the numbers that stand for them; a text that has none is -1."""
+    return np.array([nothing, *(numbers.get(text, -1.0) for text in texts)])[places]
 
 
 def shared_numbers(

@@ -93,11 +93,16 @@ def remark_on_steps(moments: np.ndarray, ends: np.ndarray, column: str) -> str:
         return f"rows come at unequal distances of {column}: from {least} to {most}, most often {shown}"
     odd = inside[steps[inside] != usual]
     first = moments[odd[0]]
-    place = str(first).replace("T", " ") if moments.dtype.kind == "M" else f"{float(first):g}"
+    place = as_written(first) if moments.dtype.kind == "M" else f"{float(first):g}"
     longer = int((steps[odd] > usual).sum())
     missing = f"{longer} steps are missing" if longer == len(odd) else f"{len(odd)} steps are others"
     missing = missing.replace("1 steps are", "1 step is") if len(odd) == 1 else missing
-    return f"{column} goes on by {shown}, but {missing}, the first after {place.removesuffix('.000000')}"
+    return f"{column} goes on by {shown}, but {missing}, the first after {place}"
+
+
+def as_written(moment: object) -> str:
+    """A time as people write it."""
+    return str(moment).replace("T", " ").removesuffix(".000000")
 
 
 def _steps(moments: np.ndarray) -> np.ndarray:

@@ -30,8 +30,10 @@ class Format:
     def write(self, program: Program, source: FileSource | None = None) -> bytes:
         """The content of the file; a program that the format cannot hold is an InputError with the reason.
 
-        `source` is the table that the program was found on, whose columns a query names.
+        `source` is the table that the program was found on, whose columns a query names. Only columns that
+        the rule reads are asked for.
         """
+        program = program.reading()
         if not self.module:
             return program.latex().encode()
         made = import_module(f"weights2code.export.{self.module}").write(program, source)

@@ -6,7 +6,7 @@ import json
 
 from weights2code.data import FileSource
 from weights2code.export.loops import Language, helpers
-from weights2code.export.rules import comment_lines
+from weights2code.export.rules import Rule, comment_lines
 from weights2code.program import Program
 
 _LANGUAGE = Language(
@@ -36,6 +36,32 @@ _LANGUAGE = Language(
 
 def write(program: Program, source: FileSource | None = None) -> str:
     """The text of `program.mjs`."""
+    rule, lines = function(program)
+    inputs, outputs = rule.recurrence.inputs, rule.recurrence.outputs
+    given, gives = ("true or false" if names[0] in rule.truths else "a number" for names in (inputs, outputs))
+    given = f"{given}, or an array of one" if len(inputs) == 1 else f"[{', '.join(inputs)}]"
+    gives = gives if len(outputs) == 1 else f"[{', '.join(outputs)}]"
+    return "\n".join(
+        [
+            *(f"// {line}".rstrip() for line in comment_lines(program)),
+            "",
+            *(f"{code}\n" for code in _LANGUAGE.needed(lines)),
+            "// " + " ".join(f"`rows` is one sequence, each row {given}; each answer is {gives}.".split()),
+            f"export {lines[0]}",
+            *lines[1:],
+            "",
+        ]
+    )
+
+
+def closure(program: Program) -> str:
+    """The function as an expression, with what it calls."""
+    _, lines = function(program)
+    return "\n".join(["(() => {", *_LANGUAGE.needed(lines), f"return {lines[0]}", *lines[1:], "})()"])
+
+
+def function(program: Program) -> tuple[Rule, list[str]]:
+    """A function of the rows of a sequence, and the rule that it follows."""
     rule, texts = _LANGUAGE.rule(program), program.categories
     inputs, outputs = rule.recurrence.inputs, rule.recurrence.outputs
 
@@ -62,18 +88,4 @@ def write(program: Program, source: FileSource | None = None) -> str:
         "}",
         "return out;",
     ]
-    given, gives = ("true or false" if names[0] in rule.truths else "a number" for names in (inputs, outputs))
-    given = f"{given}, or an array of one" if len(inputs) == 1 else f"[{', '.join(inputs)}]"
-    gives = gives if len(outputs) == 1 else f"[{', '.join(outputs)}]"
-    return "\n".join(
-        [
-            *(f"// {line}".rstrip() for line in comment_lines(program)),
-            "",
-            *(f"{code}\n" for code in _LANGUAGE.needed(body)),
-            "// " + " ".join(f"`rows` is one sequence, each row {given}; each answer is {gives}.".split()),
-            f"export function {rule.function}(rows) {{",
-            *(f"  {line}" for line in body),
-            "}",
-            "",
-        ]
-    )
+    return rule, [f"function {rule.function}(rows) {{", *(f"  {line}" for line in body), "}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from weights2code.errors import InputError
 from weights2code.language import (
@@ -20,7 +21,8 @@ from weights2code.language import (
     expression_of,
     searched_by,
 )
-from weights2code.language.domain import quoted
+from weights2code.language.categories import Label
+from weights2code.language.domain import Category, quoted
 from weights2code.language.kinds import Kinds, kinds_of, lags_of
 from weights2code.language.operators import QUOTIENT
 from weights2code.language.python_source import readable_names
@@ -109,14 +111,22 @@ def template(expr: Op, language: str) -> str:
     return found if isinstance(found, str) else found[positive]
 
 
-def written(expr: Expr, language: str, read: Callable[[Var], str], number: Callable[[float], str]) -> str:
-    """An expression in a language of the table of operators."""
+def written(
+    expr: Expr,
+    language: str,
+    read: Callable[[Var], str],
+    number: Callable[[float], str],
+    label: Callable[[Category | None], str] | None = None,
+) -> str:
+    """An expression in a language of the table of operators; `label` writes texts, which else are numbers."""
+    if isinstance(expr, Label) and label:
+        return label(expr.text)
     if isinstance(expr, Const):
         return number(float(expr.value))
     if isinstance(expr, Var):
         return read(expr)
     assert isinstance(expr, Op)
-    parts = [written(argument, language, read, number) for argument in expr.args]
+    parts = [written(argument, language, read, number, label) for argument in expr.args]
     return template(expr, language).format(*parts)
 
 
@@ -129,6 +139,10 @@ def number_text(value: float, infinity: str, nan: str, *, decimals: bool = True)
     return f"({text})" if text.startswith("-") else text
 
 
+#: Characters of a line of a comment, and lines of a formula in it.
+WIDE, LONGEST_FORMULA = 100, 8
+
+
 def comment_lines(program: Program, *, numbered: bool = False, bits: bool = False) -> list[str]:
     """What stands at the top of a text: the rule, its domain, and how far it is trusted.
 
@@ -136,14 +150,17 @@ def comment_lines(program: Program, *, numbered: bool = False, bits: bool = Fals
     number stands for which.
     """
     domains = zip(program.recurrence.inputs, program.domains, strict=True)
-    lines = [*program.formula().splitlines(), "", *(f"{name}: {domain}" for name, domain in domains)]
+    rule = [part for line in program.formula().splitlines() for part in wrap(line, WIDE)]
+    if len(rule) > LONGEST_FORMULA:
+        rule = [*rule[: LONGEST_FORMULA - 1], "... (program.py has the whole rule)"]
+    lines = [*rule, "", *(f"{name}: {domain}" for name, domain in domains)]
     for name, texts in program.categories.items() if numbered else ():
         listed = ", ".join(f"{code} is {quoted(text)}" for code, text in enumerate(texts, start=1))
         lines.append(f"Texts are numbers here: of {name}, {listed}.")
     if bits and program.truths:
         lines.append(f"True is 1 and False is 0 here: of {', '.join(sorted(program.truths))}.")
     lines += [*program.verdict.splitlines(), "Made by weights2code; it computes what program.py computes."]
-    return [printable(line) for line in lines]
+    return [printable(part) for line in lines for part in wrap(line, WIDE) or [""]]
 
 
 def printable(line: str) -> str:

@@ -11,15 +11,22 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from weights2code.data import FileSource
+from weights2code.data.own import content_hash
+from weights2code.data.row_order import arranged
+from weights2code.data.tables import open_table
 from weights2code.errors import InputError
 from weights2code.export.rules import Rule, comment_lines, number_text, printable, rule_of, written
 from weights2code.language import Const, Count, Definition, Expr, Op, Retrieval, Step, Var, uniform
+from weights2code.language.categories import Categories, label, spoken
+from weights2code.language.domain import Category
+from weights2code.predict import as_read
 from weights2code.program import Program
 
 #: Rows of the sheet, and of formulas that look back further than that at least as many again.
@@ -67,18 +74,61 @@ _Cell = tuple[str, str]
 def write(program: Program, source: FileSource | None = None) -> bytes:
     """The content of `program.xlsx`."""
     rule = rule_of(program)
+    apart = all(
+        len({str(t).casefold() for t in texts}) == len(texts) for texts in program.categories.values()
+    )
+    recurrence, types = spoken(rule.recurrence, program.categories if apart else {})  # "A" equals "a" there
+    rule = replace(rule, recurrence=recurrence)
     rows = max(ROWS, 2 * max(rule.lags.values(), default=0))
     inputs, steps = rule.recurrence.inputs, rule.recurrence.steps
     cells = [[("text", printable(name)) for name in (*inputs, *(step.name for step in steps))]]
-    for t, given in enumerate(uniform(np.random.default_rng(0), program.domains, 1, rows)[0].tolist()):
-        values = [
-            ("truth", str(int(value))) if name in rule.truths else ("number", repr(value))
-            for name, value in zip(inputs, given, strict=True)
-        ]
-        row = _Row(rule, t)
+    for t, given in enumerate(_example(program, source, rows).tolist()):
+        values = [_given(value, name, rule, types) for name, value in zip(inputs, given, strict=True)]
+        row = _Row(rule, t, types)
         cells.append([*values, *(("formula", row.formula(step)) for step in steps)])
-    notes = [[("text", line)] for line in (*comment_lines(program, numbered=True), *_NOTES)]
+    notes = [[("text", line)] for line in (*comment_lines(program, numbered=not types), *_NOTES)]
     return _workbook(cells, notes)
+
+
+def _example(program: Program, source: FileSource | None, rows: int) -> np.ndarray:
+    """The first rows of the user's own table, if it is where it was and lacks nothing; else random ones."""
+    inputs = program.recurrence.inputs
+    try:
+        if source is None or content_hash(Path(source.path)) != source.sha256:
+            raise InputError("")
+        path, known = Path(source.path), tuple(name for name in inputs if name in program.categories)
+        table = open_table(
+            path, replace(source.roles, inputs=inputs, targets=(), categories=known, time=None)
+        )
+        stand = arranged(path, table)
+        first = stand.listed[: min(rows, int(stand.lengths[0]))]
+        starts = np.zeros(len(first), int)
+        columns = [
+            as_read(path, name, table.column(name).at(first), program, source.roles, starts)
+            for name in inputs
+        ]
+        found = np.stack(columns, -1)
+        if not np.isnan(found).any():
+            return found
+    except (InputError, OSError):
+        pass
+    return uniform(np.random.default_rng(0), program.domains, 1, rows)[0]
+
+
+def _given(value: float, name: str, rule: Rule, types: Categories) -> _Cell:
+    """A cell of an input."""
+    if name in rule.truths:
+        return "truth", str(int(value))
+    category = types[name][int(value) - 1] if name in types else value
+    return ("text", category) if isinstance(category, str) else ("number", repr(category))
+
+
+def _text(category: Category | None) -> str:
+    """A text in a formula; an empty one is what lies before the start."""
+    if isinstance(category, int):
+        return str(category)
+    escaped = (category or "").replace('"', '""')
+    return f'"{escaped}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +137,7 @@ class _Row:
 
     rule: Rule
     t: int
+    types: Categories
 
     def formula(self, step: Step) -> str:
         definition = step.definition
@@ -107,11 +158,12 @@ class _Row:
 
     def text(self, expr: Expr) -> str:
         before: dict[Var, Expr] = {
-            variable: Const(self.rule.start(variable.name))
+            variable: label(start, self.types[variable.name]) if variable.name in self.types else Const(start)
             for variable in expr.variables()
             if variable.lag > self.t and not self.rule.first(variable.name)
+            for start in [self.rule.start(variable.name)]
         }
-        return written(_without_infinity(expr.substitute(before)), "spreadsheet", self.read, _number)
+        return written(_without_infinity(expr.substitute(before)), "spreadsheet", self.read, _number, _text)
 
     def read(self, variable: Var) -> str:
         cell = self.cell(variable.name, max(self.t - variable.lag, 0))  # the first value, before the start
@@ -119,13 +171,17 @@ class _Row:
 
     def lookup(self, definition: Retrieval) -> str:
         """The last match of a key, the classic way: the last number of a list that is no error."""
-        default, last = _number(definition.default), self.t - definition.gap
+        texts = self.types.get(definition.value)
+        default = _text(label(definition.default, texts).text) if texts else _number(definition.default)
+        last = self.t - definition.gap
         if last < 0:
             return default
         keys, values = self.cells(definition.key, last), self.cells(definition.value, last, numbers=False)
         query = self.text(definition.query)
         found = f"LOOKUP(2,1/({keys}={query}),{values})"
         found = f"N({found})" if definition.value in self.rule.truths else found
+        if texts or definition.key in self.types:
+            return f"IFNA({found},{default})"
         return f"IFNA({found},{default}+0*{query})"  # an error in the query stays one
 
     def count(self, definition: Count) -> str:

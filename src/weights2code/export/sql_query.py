@@ -29,6 +29,7 @@ from weights2code.language.categories import Categories
 from weights2code.language.domain import Category
 from weights2code.language.product import inlined
 from weights2code.program import Program
+from weights2code.roles import Roles
 
 #: Characters of the longest query: SQLite takes no more than a million.
 LONGEST = 200_000
@@ -38,7 +39,7 @@ _TAKEN = frozenset({"t_", "at_", "sequence_", "known_"})
 
 
 #: Where rows are if nothing is said: in one sequence, in the order in which they were stored.
-_TABLE = FileSource("data", 0, "", (), ())
+_TABLE = FileSource("data", 0, "", Roles())
 
 
 def write(program: Program, source: FileSource | None = None) -> str:
@@ -57,8 +58,16 @@ def write(program: Program, source: FileSource | None = None) -> str:
         )
     _try(query, table, rule.recurrence.inputs)
     columns = ", ".join(_quoted(name) for name in rule.recurrence.inputs)
-    order = f"sorted by {_quoted(table.order)}" if table.order else "in the order in which they were stored"
-    apart = f", {_quoted(table.sequence)} tells sequences apart" if table.sequence else ", one sequence"
+    order = (
+        f"sorted by {_quoted(table.roles.order)}"
+        if table.roles.order
+        else "in the order in which they were stored"
+    )
+    apart = (
+        f", {_quoted(table.roles.sequence)} tells sequences apart"
+        if table.roles.sequence
+        else ", one sequence"
+    )
     head = [
         *comment_lines(program),
         "",
@@ -74,7 +83,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
 
 def _try(query: str, table: FileSource, inputs: tuple[str, ...]) -> None:
     """Ask SQLite whether it can read the query, on a table without rows."""
-    columns = dict.fromkeys((*inputs, *(name for name in (table.sequence, table.order) if name)))
+    columns = dict.fromkeys((*inputs, *(name for name in (table.roles.sequence, table.roles.order) if name)))
     database = sqlite3.connect(":memory:")
     try:
         database.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(map(_quoted, columns))})")
@@ -95,8 +104,8 @@ def _query(rule: Rule, table: FileSource, texts: Categories) -> list[str]:
     formulas = inlined(recurrence)
     kept = {name: lag for name, lag in rule.lags.items() if name not in recurrence.inputs}
     given, walk = (f"{name}_" if name == table.name.casefold() else name for name in ("rows_", "run_"))
-    sequence = f"d_.{_quoted(table.sequence)}" if table.sequence else "0"
-    order = f"d_.{_quoted(table.order)}" if table.order else _stored(recurrence.inputs)
+    sequence = f"d_.{_quoted(table.roles.sequence)}" if table.roles.sequence else "0"
+    order = f"d_.{_quoted(table.roles.order)}" if table.roles.order else _stored(recurrence.inputs)
     selected, known = ["ROW_NUMBER() OVER w_ AS t_"], []
     for name in recurrence.inputs:
         column = _given(name, texts, rule.truths)
@@ -145,8 +154,8 @@ def _query(rule: Rule, table: FileSource, texts: Categories) -> list[str]:
         lines.append(",\n    ".join([f"  SELECT {carried}", *row(False, steps)]))
         match = f"{given}.sequence_ IS NOT DISTINCT FROM {walk}.sequence_ AND {given}.t_ = {walk}.t_ + 1"
         lines.append(f"  FROM {walk} JOIN {given} ON {match}")
-    shown = [f"{walk}.sequence_ AS {_quoted(table.sequence)}"] if table.sequence else []
-    shown.append(f"{walk}.at_ AS {_quoted(table.order or 'row')}")
+    shown = [f"{walk}.sequence_ AS {_quoted(table.roles.sequence)}"] if table.roles.sequence else []
+    shown.append(f"{walk}.at_ AS {_quoted(table.roles.order or 'row')}")
     for name in recurrence.outputs:
         value = _answer(f"{walk}.{_label(rule, name)}", name, texts, rule.truths)
         value = f"CASE WHEN {walk}.known_ = 1 THEN {value} END" if known else value

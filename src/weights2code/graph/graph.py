@@ -181,6 +181,10 @@ class DiscreteGraph:
     outputs: Annotated[tuple[str, ...], names]
     length: Annotated[int, partial(whole, least=1)]
 
+    def __repr__(self) -> str:
+        columns = f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
+        return f"DiscreteGraph({columns}; {len(self.live())} of {len(self.nodes)} nodes matter)"
+
     def stream(
         self,
         channels: Float[np.ndarray, "sequence pos channel"],

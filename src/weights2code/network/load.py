@@ -40,6 +40,9 @@ class Network:
     graph: DiscreteGraph
     integer_outputs: bool
 
+    def __repr__(self) -> str:
+        return repr(self.graph).replace("DiscreteGraph", "Network")
+
     def __call__(self, x: Any) -> np.ndarray:
         """Outputs of one sequence, (T,) or (T, columns), or of several, (n, T, columns), in the user's units.
 

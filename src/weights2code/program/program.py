@@ -17,7 +17,14 @@ import numpy as np
 
 from weights2code.data import Regime
 from weights2code.json_values import items, mapping, name, names, text, truth
-from weights2code.language import Domain, OverAll, Recurrence, Selection, expression_of
+from weights2code.language import (
+    Domain,
+    OverAll,
+    Recurrence,
+    Selection,
+    definition_variables,
+    expression_of,
+)
 from weights2code.language.categories import categories_of, encoded, in_words
 from weights2code.language.domain import Category, read_categories
 from weights2code.language.latex import latex_source
@@ -198,6 +205,15 @@ class Program:
         """Operators in all steps; a lookup or a count is one."""
         definitions = [step.definition for step in self.recurrence.steps]
         return sum(expression_of(d).operations() + isinstance(d, OverAll) for d in definitions)
+
+    def reading(self) -> Program:
+        """The same program without inputs that nothing reads; one is left at least."""
+        rule = self.recurrence.live()
+        read = {v.name for step in rule.steps for v in definition_variables(step.definition)}
+        kept = [i for i, name in enumerate(rule.inputs) if name in read] or [0]
+        inputs = tuple(rule.inputs[i] for i in kept)
+        domains = tuple(self.domains[i] for i in kept)
+        return replace(self, recurrence=replace(rule, inputs=inputs), domains=domains)
 
     def with_verdict(self, verdict: str) -> Program:
         """The same program with another verdict."""

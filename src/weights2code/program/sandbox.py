@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,8 @@ import bisect, builtins, json, sys, unicodedata  # names in other scripts need t
 sys.path.append(sys.argv[1])
 import numpy as np
 import numpy.typing
-job = json.load(sys.stdin)
+job = json.loads(sys.stdin.buffer.readline())
+numbers = np.frombuffer(sys.stdin.buffer.read())
 try:
     import resource
     for name, amount in job["limits"].items():
@@ -87,21 +89,29 @@ space = {"__builtins__": {**allowed, "__import__": limited_import}, "__name__": 
 try:
     exec(compile(job["source"], "program.py", "exec"), space)
     function = space[space["__all__"][0]]
-    results = []
+    results, told, first = [], [], 0
     left = job["numbers"]
     for shape, values in job["sequences"]:
-        given = np.array(values, dtype=object if job["texts"] else float).reshape(shape)
+        if job["texts"]:
+            given = np.array(values, dtype=object).reshape(shape)
+        else:
+            size = int(np.prod(shape))
+            given = numbers[first:first + size].reshape(shape).copy()
+            first += size
         result = np.asarray(function(given))
         result = result if result.dtype == object else result.astype(float)
         left -= result.size
         if left < 0:
             raise ValueError("it returns more numbers than a program has outputs")
-        results.append([result.shape, result.ravel().tolist(), result.dtype == object])
+        if result.dtype != object:
+            told.append(result.tobytes())
+        results.append([result.shape, result.ravel().tolist() if result.dtype == object else None])
     answer = {"results": results}
 except BaseException as error:
     said = str(error)[:job["characters"]] if isinstance(error, Exception) else ""
-    answer = {"error": f"{type(error).__name__}: {' '.join(said.split())}"}
-json.dump(answer, sys.stdout)
+    answer, told = {"error": f"{type(error).__name__}: {' '.join(said.split())}"}, []
+sys.stdout.buffer.write(json.dumps(answer).encode() + b"\\n" + b"".join(told))
+sys.stdout.buffer.flush()
 """
 
 
@@ -157,7 +167,7 @@ def run_program(
     job = {
         "texts": texts,
         "source": text,
-        "sequences": [[array.shape, array.ravel().tolist()] for array in arrays],
+        "sequences": [[array.shape, array.ravel().tolist() if texts else None] for array in arrays],
         "modules": sorted(_MODULES),
         "builtins": sorted(_BUILTINS),
         "numbers": MOST_OUTPUTS * sum(array.size + 1 for array in arrays),
@@ -171,16 +181,29 @@ def run_program(
             "RLIMIT_NPROC": 0,
         },
     }
-    answer = _answer(job, timeout)
+    answer, numbers = _answer(job, b"" if texts else b"".join(array.tobytes() for array in arrays), timeout)
     if "error" in answer:
         raise InputError(f"the program fails: {answer['error']}")
-    return [
-        np.array(values, dtype=object if texts else float).reshape(shape)
-        for shape, values, texts in answer["results"]
-    ]
+    results, first = [], 0
+    for shape, values in answer["results"]:
+        size = int(np.prod(shape)) if values is None else 0
+        found = numbers[first : first + size] if values is None else np.array(values, dtype=object)
+        results.append(found.reshape(shape))
+        first += size
+    return results
 
 
-def _answer(job: dict, timeout: float) -> dict:
+def call_program(text: str, sequences: Sequence[np.ndarray], **_: Any) -> list[np.ndarray]:
+    """Run the text of a program that was made in this process, and came from nowhere else, in it."""
+    space: dict[str, Any] = {}
+    exec(compile(text, "program.py", "exec"), space)
+    function = space[space["__all__"][0]]
+    with np.errstate(all="ignore"):
+        return [np.asarray(function(sequence)) for sequence in sequences]
+
+
+def _answer(job: dict, numbers: bytes, timeout: float) -> tuple[dict, np.ndarray]:
+    """What the process answers, and the numbers that follow it."""
     # one thread is plenty and keeps the memory limit meaningful; nothing else of the environment is passed
     environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     # isolated mode leaves out the user's own packages; NumPy may be one of them
@@ -190,21 +213,22 @@ def _answer(job: dict, timeout: float) -> dict:
         try:
             finished = subprocess.run(
                 [sys.executable, "-I", "-c", _RUNNER, packages],
-                input=json.dumps(job),
+                input=json.dumps(job).encode() + b"\n" + numbers,
                 capture_output=True,
-                text=True,
                 timeout=timeout,
                 cwd=folder,
                 env=environment,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {"error": f"it did not finish within {timeout:g} s"}
+            return {"error": f"it did not finish within {timeout:g} s"}, np.zeros(0)
+    line, _, rest = finished.stdout.partition(b"\n")
     try:
-        return json.loads(finished.stdout)
-    except json.JSONDecodeError:
-        last = (finished.stderr.strip().splitlines() or [f"exit code {finished.returncode}"])[-1]
-        return {"error": f"it was stopped: {last}"}
+        return json.loads(line), np.frombuffer(rest).copy()
+    except ValueError:
+        said = finished.stderr.decode(errors="replace").strip().splitlines()
+        last = (said or [f"exit code {finished.returncode}"])[-1]
+        return {"error": f"it was stopped: {last}"}, np.zeros(0)
 
 
 def _shape_problems(tree: ast.Module) -> Iterator[str]:

@@ -13,7 +13,7 @@ from html import escape
 from weights2code.report.svg import plural
 from weights2code.run_folder import MODEL, PROGRAM, PROGRAM_RAW, TAUGHT
 from weights2code.verify import Certificate
-from weights2code.verify.links import Listing, NetworkCertificate, at_least, at_most
+from weights2code.verify.links import Listing, NetworkCertificate, at_most
 
 #: Verdict -> sign of the link and colour.
 SIGNS = {
@@ -95,11 +95,10 @@ def listing_link(listing: Listing) -> Link:
 
 def network_link(network: NetworkCertificate) -> Link:
     """The network against the program."""
-    margin = f"; margin {at_least(network.margin)}" if network.margin else ""
     covers = ASIDE.sub("", network.covers)
     line = {
-        "proved": f"{covers}{margin}",
-        "exhaustive": f"{covers}{margin}",
+        "proved": covers,
+        "exhaustive": covers,
         "bounded": f"within {at_most(network.error or 0.0)}, one step ahead",
         "tested": f"at most {at_most(network.error or 0.0)} apart in {plural(network.sequences, 'sequence')}",
         "differs": f"after {plural(len(network.counterexample or ()), 'input')}, shown below",

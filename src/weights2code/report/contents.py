@@ -9,7 +9,7 @@ Data are not stored in a run folder. They are drawn or read again from the sourc
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,16 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
+from weights2code.language.categories import in_words
 from weights2code.program import Program
 from weights2code.recheck import certified_again
-from weights2code.report.state_table import StateTable, state_table
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.simplify.thresholds import Gap, gaps
 from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
+from weights2code.verify.all_rows import over_all
 from weights2code.views.hidden import problem_in
 
 #: Seconds for formulas that the run did not leave.
@@ -41,6 +43,19 @@ FRESH = 64
 EXAMPLES, LONGEST = 5, 12
 #: Columns of a file that a sentence names.
 MOST_NAMED = 12
+#: Rows that the program misses that are shown.
+MOST_MISSED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """How many rows of own data a program misses, of those that can be judged; the first of them, with the
+    inputs that it reads, the targets, and what it says."""
+
+    inputs: tuple[str, ...]
+    count: int
+    of: int
+    rows: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +69,8 @@ class Contents:
     explained : the graph; without data its heads are unmatched, and its formulas those that were stored.
     values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
     fresh : sequences that training did not see.
+    gaps : of own data, the nearest values on both sides of each threshold.
+    checked : whether the verdict was made or checked just now.
     """
 
     source: str
@@ -71,7 +88,9 @@ class Contents:
     fresh: Sequences | None = None
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
-    states: StateTable | None = None
+    checked: bool = True
+    missed: Missed | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
@@ -131,7 +150,9 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         values=values,
         valid=valid,
         fresh=_fresh(problem and problem.asked),
-        states=state_table(program.recurrence, problem.asked) if problem else None,
+        missed=None if problem is None else _missed(program, problem.asked),
+        gaps=() if problem is None else _gaps(program, problem.asked),
+        checked=problem is not None or outcome is not None,
         **common,
     )
 
@@ -139,8 +160,9 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
 def about(source: Source) -> str:
     """What a run is about, in a sentence."""
     if isinstance(source, FileSource):
-        read = ", ".join(source.inputs[:MOST_NAMED]) + ", ..." * (len(source.inputs) > MOST_NAMED)
-        columns = f"{', '.join(source.targets)} computed from {read}"
+        inputs = source.roles.inputs or ()
+        read = ", ".join(inputs[:MOST_NAMED]) + ", ..." * (len(inputs) > MOST_NAMED)
+        columns = f"{', '.join(source.roles.targets)} computed from {read}"
         return f"Learned from {Path(source.path).name}: {columns}."
     if isinstance(source, TaskFile):
         return f"Task: {source.name} of {Path(source.path).name}."
@@ -201,6 +223,39 @@ def _fresh(problem: Problem | None) -> Sequences | None:
         return from_arrays(x, problem.reference.run(x))
     kept = problem.held_out or problem.validation
     return kept.take(np.argsort(-kept.lengths, kind="stable")[:FRESH])
+
+
+def _missed(program: Program, problem: Problem) -> Missed | None:
+    """What a program misses of own data, where its outputs are right or wrong."""
+    rows, rule = problem.rows, program.recurrence
+    if rows is None or not program.integer_outputs or not set(rule.inputs) <= set(problem.inputs):
+        return None
+    x = rows.x[:, [problem.inputs.index(name) for name in rule.inputs]]
+    told = over_all(rule, replace(rows, x=x), program.domains, near=0.5)
+    wrong = told.judged & (np.abs(told.answers - rows.y) >= 0.5).any(1)
+    read = program.reading().recurrence.inputs
+    shown = np.flatnonzero(wrong)[:MOST_MISSED]
+    inputs = in_words(x[shown], rule.inputs, program.categories, program.truths)[
+        :, [rule.inputs.index(n) for n in read]
+    ]
+    both = [program.decode(values[shown]) for values in (rows.y, told.answers)]
+    listed = tuple(
+        (*map(_plain, a), *map(_plain, b), *map(_plain, c)) for a, b, c in zip(inputs, *both, strict=True)
+    )
+    return Missed(read, int(wrong.sum()), int(told.judged.sum()), listed)
+
+
+def _gaps(program: Program, problem: Problem) -> tuple[Gap, ...]:
+    """Where own data have no values around the thresholds of a program."""
+    rule, parts = program.recurrence, (problem.training, problem.validation, problem.held_out)
+    if problem.reference is not None or not set(rule.inputs) <= set(problem.inputs):
+        return ()
+    read = [problem.inputs.index(name) for name in rule.inputs]
+    return tuple(gaps(rule, [replace(part, x=part.x[..., read]) for part in parts if part is not None]))
+
+
+def _plain(value: Any) -> Any:
+    return str(bool(value)) if isinstance(value, (bool, np.bool_)) else value
 
 
 def _examples(problem: Problem | None) -> tuple[np.ndarray, ...]:

@@ -41,18 +41,22 @@ def head(contents: Contents) -> str:
         badge = '<strong class="badge bad">No program</strong>'
         return f'{about}<p class="verdict-line">{badge} <span>{escape(contents.message)}</span></p>'
     program, certificate = contents.program, contents.certificate
-    shown = formula_block(program) + verdict(certificate) + chain(certificate)
+    holds = certificate.verified
+    shown = (
+        formula_block(program, large=holds)
+        + verdict(certificate, checked=contents.checked)
+        + chain(certificate)
+    )
     return about + shown + facts(program, certificate)
 
 
-def formula_block(program: Program) -> str:
-    """The rule, as large as its length allows, and how to read it."""
+def formula_block(program: Program, *, large: bool = True) -> str:
+    """The rule, as large as its length allows, and how to read it; one that does not hold is small."""
     size = sum(_size(step.definition) for step in program.recurrence.steps)
     text = program.formula()
     longest = max(len(line) for line in text.splitlines())
     name = next((name for name, most in SIZES.items() if longest <= most), "long")
-    if size > TYPESET:
-        name = "long"
+    name = "long" if size > TYPESET else name if large else "small"
     label = f'role="region" tabindex="0" aria-label="{escape(text, quote=True)}"'
     typeset = "" if name == "long" else mathml.rule(program.recurrence, program.categories)
     # a narrow screen shows the text, which wraps; typeset formulas do not
@@ -67,8 +71,9 @@ def formula_block(program: Program) -> str:
 def reading_key(program: Program) -> str:
     """The signs of the formula in words, as far as it has them."""
     recurrence, text = program.recurrence, program.formula()
-    given, made = _names(recurrence.inputs), _names(recurrence.outputs)
-    read = "is read" if len(recurrence.inputs) == 1 else "are read"
+    inputs = program.reading().recurrence.inputs
+    given, made = _names(inputs), _names(recurrence.outputs)
+    read = "is read" if len(inputs) == 1 else "are read"
     computed = "is computed" if len(recurrence.outputs) == 1 else "are computed"
     parts = [f"t = 0, 1, 2, … counts the steps; {given} {read}, {made} {computed}"]
     if TEST.search(text):
@@ -93,11 +98,12 @@ def _size(definition: Definition) -> int:
     return expression_of(definition).size() + 4 * isinstance(definition, OverAll)
 
 
-def verdict(certificate: Certificate) -> str:
+def verdict(certificate: Certificate, *, checked: bool = True) -> str:
     """The verdict in a word, in a few, and what it rests on."""
     colour, meaning = VERDICTS[certificate.verdict]
     if certificate.verdict == "exhaustive":
         meaning = f"right on every input, {certificate.covers}"
+    meaning += "" if checked else "; as the run left it, not checked again for this page"
     notes = [note for note in certificate.notes if len(note) <= SHORT_NOTE]
     basis = [certificate.explain(), *(f"{note[0].upper()}{note[1:]}." for note in notes)]
     return (
@@ -114,11 +120,18 @@ def facts(program: Program, certificate: Certificate) -> str:
     if certificate.accuracy is not None:
         pairs.append(("accuracy", percent(certificate.accuracy)))
     pairs += [
-        ("sequences run", f"{certificate.sequences:,}".replace(",", " ")),
+        _counted(certificate),
         ("program", f"{program.body} lines, {plural(program.operations, 'operation')}"),
     ]
     cells = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in pairs)
     return f'<dl class="facts">{cells}</dl>'
+
+
+def _counted(certificate: Certificate) -> tuple[str, str]:
+    """What the verdict was made on, counted as what it is: rows of one's own, or sequences that were made."""
+    rows = certificate.rows
+    count, what = (rows.judged, "rows judged") if rows else (certificate.sequences, "sequences run")
+    return what, f"{count:,}".replace(",", " ")
 
 
 def percent(share: float) -> str:

@@ -1,8 +1,7 @@
-"""A recurrence as JavaScript, so that the page computes what `program.py` computes.
+"""What the page's box needs of a program: its names, its formulas as texts, and the exported function.
 
-Numbers are the same IEEE doubles in both languages, and every operator is applied in the order of the tree,
-so values agree bit for bit; only exp, log, sin, cos and pow may differ in their last digit. Names never
-become code: a variable is its place in a list.
+The function is that of `w2c export --to javascript`, of every step and not only of the outputs, so that the
+page computes what `program.py` computes. Names never become code: there they are v0, v1, ...
 """
 
 from __future__ import annotations
@@ -10,65 +9,53 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from weights2code.export.loops import helpers
-from weights2code.export.rules import number_text, written
-from weights2code.language import (
-    OPERATORS,
-    Count,
-    Definition,
-    Domain,
-    Expr,
-    Number,
-    Recurrence,
-    Retrieval,
-    Var,
-    formula,
-)
+from weights2code.export.javascript_module import closure
+from weights2code.export.rules import number_text
+from weights2code.language import Count, Domain, Expr, Recurrence, Step, Var, formula, integers, renamed
 from weights2code.language.categories import Categories, spoken
+from weights2code.program import Program
 
 #: Marks the place of a variable in the text of a step: between two of these stand its index and lag.
 MARK = "\x01"
 
 
 def machine(recurrence: Recurrence, domains: tuple[Domain, ...], categories: Categories | None = None) -> str:
-    """A JavaScript object literal: names, start values, and one function a step.
+    """A JavaScript object literal: names, start values, the text of each step, and what runs all of them.
 
-    A step is called with `r`, the reader of a variable by index and lag, `find`, the retrieval, and `count`.
     Texts are computed with as their numbers; `texts` has them by name, and null for names of numbers.
     """
     names = _names(recurrence)
-    recurrence, types = spoken(recurrence, categories or {})
-    steps = ",\n".join(
-        f"  {{text: {literal(step_text(recurrence, index))}, "
-        f"value: (r, find, count) => {_definition(step.definition, names)}}}"
-        for index, step in enumerate(recurrence.steps)
-    )
+    shown, types = spoken(recurrence, categories or {})
     facts = {
         "names": names,
         "inputs": len(recurrence.inputs),
         "outputs": [names.index(name) for name in recurrence.outputs],
         "texts": [[*map(str, types[name])] if name in types else None for name in names],
         "domains": [{"words": str(d), "discrete": d.discrete, "low": d.low, "high": d.high} for d in domains],
+        "steps": [step_text(shown, index) for index in range(len(shown.steps))],
     }
     starts = ", ".join(_start(recurrence, name) for name in names)
-    return f"{{...{literal(facts)},\nstart: [{starts}],\nsteps: [\n{steps}\n]}}"
+    return f"{{...{literal(facts)},\nstart: [{starts}],\nrun: {running(recurrence, domains)}}}"
 
 
-def operators() -> str:
-    """What operators call, as exported modules have it."""
-    called = " ".join(entry.javascript for entry in OPERATORS.values())
-    return "\n".join(code for word, code in helpers("helpers.mjs").items() if f"{word}(" in called)
+def running(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str:
+    """The exported function of every step, of numbers alone."""
+    plain = {name: f"v{i}" for i, name in enumerate(_names(recurrence))}
+    steps = tuple(Step(plain[step.name], renamed(step.definition, plain)) for step in recurrence.steps)
+    bare = Recurrence(
+        tuple(plain[name] for name in recurrence.inputs),
+        steps,
+        tuple(step.name for step in steps),
+        {plain[name]: value for name, value in recurrence.start.items()},
+    )
+    numbers = tuple(integers(int(d.low), int(d.high)) if d.discrete else d for d in domains)
+    return closure(Program("run", bare, numbers))
 
 
 def literal(value: Any) -> str:
     """JSON that may stand inside a script element, whatever the names are."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def expression(expr: Expr, names: list[str]) -> str:
-    """The value of an expression; `r(index, lag)` reads a variable."""
-    return written(expr, "javascript", lambda v: f"r({names.index(v.name)}, {v.lag})", _number)
 
 
 def step_text(recurrence: Recurrence, index: int) -> str:
@@ -91,22 +78,8 @@ def _names(recurrence: Recurrence) -> list[str]:
     return [*recurrence.inputs, *(step.name for step in recurrence.steps)]
 
 
-def _definition(definition: Definition, names: list[str]) -> str:
-    if isinstance(definition, Expr):
-        return expression(definition, names)
-    if isinstance(definition, Count):
-        holds = OPERATORS[definition.relation].javascript.format("key", expression(definition.query, names))
-        return f"count({names.index(definition.key)}, (key) => {holds})"
-    assert isinstance(definition, Retrieval), definition
-    table = f"{names.index(definition.key)}, {names.index(definition.value)}"
-    query = expression(definition.query, names)
-    return f"find({table}, {query}, {definition.gap}, {_number(definition.default)})"
-
-
 def _start(recurrence: Recurrence, name: str) -> str:
     start = recurrence.start_of(name)
-    return '"first"' if isinstance(start, str) else _number(start)
-
-
-def _number(value: Number) -> str:
-    return number_text(float(value), "Infinity", "NaN", decimals=False)
+    return (
+        '"first"' if isinstance(start, str) else number_text(float(start), "Infinity", "NaN", decimals=False)
+    )

@@ -13,7 +13,7 @@ from html import escape
 from weights2code import __version__
 from weights2code.report.contents import Contents
 from weights2code.report.head import head
-from weights2code.report.javascript import literal, machine, operators
+from weights2code.report.javascript import literal, machine
 from weights2code.report.sections import Figures, made_sections
 from weights2code.report.svg import asset, number
 
@@ -27,7 +27,7 @@ def page(contents: Contents) -> str:
         f"{escape(heading)}</h2>{body}</section>"
         for anchor, heading, body in sections
     )
-    scripts = [f"{operators()}\n{asset('page.js')}", *_box_script(contents)]
+    scripts = [asset("page.js"), *_box_script(contents)]
     notes = "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
     title = escape(contents.source)
     return (
@@ -39,7 +39,7 @@ def page(contents: Contents) -> str:
         f"<style>\n{asset('page.css')}{asset('drawing.css')}</style>\n</head>\n<body>\n"
         '<a class="skip" href="#content">Skip to the content</a>\n'
         '<header><div class="top"><p class="kicker">'
-        f"Extracted program, weights2code {escape(__version__)}</p>"
+        f"{_kicker(contents)}, weights2code {escape(__version__)}</p>"
         '<button type="button" id="theme" hidden></button></div>'
         f"<h1>{title}</h1>{head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
@@ -48,6 +48,13 @@ def page(contents: Contents) -> str:
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )
+
+
+def _kicker(contents: Contents) -> str:
+    """What the page is about."""
+    if contents.program is None or contents.certificate is None:
+        return "No program"
+    return "Extracted program" if contents.certificate.verified else "No rule that holds; the best attempt"
 
 
 def _footer(contents: Contents) -> str:
@@ -62,9 +69,10 @@ def _footer(contents: Contents) -> str:
 def _box_script(contents: Contents) -> list[str]:
     if contents.program is None:
         return []
-    program = contents.program
-    columns = len(program.recurrence.inputs)
-    examples = [[_plain(example[:, i]) for i in range(columns)] for example in contents.examples]
+    program = contents.program.reading()
+    given = contents.program.recurrence.inputs
+    read = [given.index(name) for name in program.recurrence.inputs]
+    examples = [[_plain(example[:, i]) for i in read] for example in contents.examples]
     if not examples:
         examples = [[[max(domain.low, 0.0)] * 8 for domain in program.domains]]
     return [

@@ -12,7 +12,7 @@ from weights2code.data import Problem
 from weights2code.errors import InputError, Weights2CodeError
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.program import Program
-from weights2code.report.contents import gather
+from weights2code.report.contents import Contents, gather
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import VERDICTS
 from weights2code.report.mathml import rule
@@ -29,15 +29,21 @@ PlotFormat = Literal["svg", "png"]
 ZOOM = 3
 
 
-def write_report(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Path:
+def write_report(
+    folder: RunFolder,
+    problem: Problem | None = None,
+    outcome: Outcome | None = None,
+    contents: Contents | None = None,
+) -> Path:
     """Write `report.html` into a run folder, from what the folder holds.
 
     Parameters
     ----------
     problem : the run's problem, if it is at hand; else it is made again from the source.
     outcome : of the run that just ended: without a program, the page says why, and what was tried.
+    contents : what the page says, if it was gathered already.
     """
-    return folder.write(REPORT, page(gather(folder, problem, outcome)))
+    return folder.write(REPORT, page(contents or gather(folder, problem, outcome)))
 
 
 def leave_report(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> None:

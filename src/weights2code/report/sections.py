@@ -14,20 +14,21 @@ import numpy as np
 
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
-from weights2code.language import Recurrence
-from weights2code.language.categories import in_words
+from weights2code.language import Recurrence, formula
 from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
-from weights2code.program import Origin
+from weights2code.program import Origin, Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
+from weights2code.report.decisions import decisions
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import percent
 from weights2code.report.listing import listing
-from weights2code.report.node_names import readable, short_name
+from weights2code.report.node_names import indexed, readable, short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
+from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
 from weights2code.run_folder import MODEL, TAUGHT
@@ -102,44 +103,34 @@ def program_section(contents: Contents, _: Figures) -> str:
     return text
 
 
-def state_section(contents: Contents, _: Figures) -> str:
-    """The machine behind the outputs: what is shown is its transitions, if they are few."""
-    table, program = contents.states, contents.program
-    if table is None or program is None:
+def state_section(contents: Contents, figure: Figures) -> str:
+    """What the program remembers, if that is one of a few states."""
+    machine = contents.program and machine_of(contents.program)
+    if not machine:
         return ""
-    names = ", ".join(table.names)
-    text = (
-        f"<p>The outputs do not show <code>{escape(names)}</code>, which the program remembers: "
-        f"{len(table.states)} states were seen.</p>"
+    caption = (
+        f"What the program remembers ({escape(machine.holds)}) is one of "
+        f"{plural(len(machine.states), 'state')}: an arrow says what is read, and behind a stroke what comes "
+        "out then."
     )
-    if not table.small:
-        return text
-    symbols = in_words(table.symbols.astype(float), program.recurrence.inputs, program.categories)
-    read = [", ".join(map(_shortly, symbol)) for symbol in symbols]
-    head = "".join(f'<th scope="col">{escape(symbol)}</th>' for symbol in read)
-    rows = ""
-    for state in range(len(table.states)):
-        cells = ""
-        for symbol in range(len(read)):
-            after = int(table.moves[state, symbol])
-            outputs = ", ".join(map(_shortly, program.decode(table.answers[state, symbol])))
-            known = f"{_numbers(table.states[after])}, gives {outputs}"
-            cells += f"<td>{known if after >= 0 else 'never seen'}</td>"
-        start = " (start)" if state == 0 else ""
-        rows += f'<tr><th scope="row">{_numbers(table.states[state])}{start}</th>{cells}</tr>'
+    if len(machine.states) <= DRAWN:
+        return figure(machine_drawing(machine), caption, wide=True)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(machine.states[a])}</th><td>{escape(machine.states[b])}</td>'
+        f"<td>{escape(', '.join(words))}</td></tr>"
+        for (a, b), words in machine.moves.items()
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("from", "to", "what is read / what comes out"))
     return (
-        f'{text}<p>From each state, the next one and the output by what is read:</p><div class="scroll" '
-        'role="region" tabindex="0" aria-label="Transitions"><table><thead><tr><th scope="col">'
-        f"{escape(names)}</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        '<div class="scroll" role="region" tabindex="0" aria-label="Transitions"><table><thead>'
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
-def _shortly(value: Any) -> str:
-    return escape(str(value)) if value is None or isinstance(value, str) else number(float(value), 3)
-
-
-def _numbers(values: np.ndarray) -> str:
-    return ", ".join(number(float(value), 3) for value in values)
+def decision_section(contents: Contents, _: Figures) -> str:
+    """Long rules as tables: the first row that fits counts."""
+    tables = decisions(contents.program) if contents.program else []
+    return "".join(f"<p>The first row that fits counts.</p>{table.html()}" for table in tables)
 
 
 def _origin(contents: Contents) -> str:
@@ -196,7 +187,7 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         )
     if certificate.counterexample is not None:
         heading = "<h3>A sequence on which the program is wrong</h3>"
-        text += heading + _counterexample(contents.program.recurrence, certificate.counterexample)
+        text += heading + _counterexample(contents.program, certificate.counterexample)
     for name, network in certificate.networks():
         drawn = network is (certificate.taught or certificate.network)
         text += _network(contents, contents.program.recurrence, name, network, drawn=drawn)
@@ -204,6 +195,45 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         known = _inside(certificate.listing.explain())
         text += f"<h3>The listing and the network</h3><p><code>program_raw.py</code> is {known}</p>"
     return text
+
+
+def threshold_section(contents: Contents, _: Figures) -> str:
+    """How exactly the data say where the thresholds lie."""
+    if not contents.gaps:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(formula(gap.test, indexed)[1:-1])}</th><td>{_shown(gap.below)}</td>'
+        f"<td>{_shown(gap.above)}</td><td>{escape(formula(gap.roundest(), indexed)[1:-1])}</td></tr>"
+        for gap in contents.gaps
+    )
+    heads = ("test", "largest value below", "smallest above", "roundest")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return (
+        "<p>Between the two values the data have none, so that every threshold there fits them as well.</p>"
+        '<div class="scroll" role="region" tabindex="0" aria-label="Thresholds"><table><thead>'
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def wrong_section(contents: Contents, _: Figures) -> str:
+    """The first rows that the program misses."""
+    program, missed = contents.program, contents.missed
+    if program is None or missed is None or not missed.count:
+        return ""
+    outputs = program.recurrence.outputs
+    names = (
+        *missed.inputs,
+        *(f"{name} in the table" for name in outputs),
+        *(f"{name} by the rule" for name in outputs),
+    )
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    rows = "".join(f"<tr>{''.join(f'<td>{_shown(v)}</td>' for v in row)}</tr>" for row in missed.rows)
+    return (
+        f"<p>{plural(missed.count, 'row')} of {missed.of} that could be judged; these are the first. "
+        "<code>w2c predict DIR FILE --wrong FILE</code> writes all of them.</p>"
+        '<div class="scroll" role="region" tabindex="0" aria-label="Rows that the rule misses"><table><thead>'
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
 def _inside(sentence: str) -> str:
@@ -236,22 +266,23 @@ def _network(
         answers += [
             (f"{name}, network before rounding", given[0, :, i]) for i, name in enumerate(recurrence.outputs)
         ]
-    return text + _counterexample(recurrence, rows, tuple(answers))
+    return text + _counterexample(contents.program, rows, tuple(answers))
 
 
 def _counterexample(
-    recurrence: Recurrence,
+    program: Program,
     rows: tuple[tuple[float, ...], ...],
     answers: tuple[tuple[str, np.ndarray], ...] = (),
 ) -> str:
     """A sequence as a table: inputs, and what is made of them."""
+    recurrence, read = program.recurrence, program.reading().recurrence.inputs
     columns = [list(column) for column in zip(*rows, strict=True)]  # numbers, or texts
     named = [*zip(recurrence.inputs, columns, strict=True), *answers]
+    loaded = escape(json.dumps([columns[recurrence.inputs.index(name)] for name in read]), quote=True)
     lines = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{_shown(v)}</td>" for v in column)}</tr>'
         for name, column in named
     )
-    loaded = escape(json.dumps(columns), quote=True)
     return (
         '<div class="scroll" role="region" tabindex="0" aria-label="Counterexample">'
         f"<table><tbody>{lines}</tbody></table></div>"
@@ -265,9 +296,9 @@ def _shown(value: Any) -> str:
 
 def try_section(contents: Contents, _: Figures) -> str:
     """The box; its content is made by the script."""
-    program = contents.program
-    if program is None:
+    if contents.program is None:
         return ""
+    program = contents.program.reading()
     columns = zip(program.recurrence.inputs, program.domains, strict=True)
     fields = "".join(
         f'<div class="field"><label for="column{i}">{escape(name)} <span class="hint">{escape(str(domain))}'
@@ -415,7 +446,10 @@ def _list(items: tuple[str, ...]) -> str:
 SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], str]], ...] = (
     ("try", "Try it", try_section),
     ("program", "Program", program_section),
-    ("states", "States", state_section),
+    ("rule", "The rule as a table", decision_section),
+    ("thresholds", "Thresholds", threshold_section),
+    ("states", "What it remembers", state_section),
+    ("wrong", "What the rule misses", wrong_section),
     ("verdict", "What the verdict rests on", verdict_section),
     ("predictions", "Predictions and targets", prediction_section),
     ("graph", "How the model computes it", graph_section),

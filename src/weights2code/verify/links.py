@@ -165,9 +165,7 @@ class NetworkCertificate:
 
     def brief(self) -> str:
         """The same in a few words, to stand behind the verdict."""
-        margin = f"; outputs stay {at_least(self.margin or 0.0)} from the nearest rounding border"
-        shown = self.margin and self.verdict in ("proved", "exhaustive")
-        return f"{self._said()}{margin if shown else ''}{self._history('; it ')}"
+        return f"{self._said()}{self._history('; it ')}"
 
     def _said(self) -> str:
         return {
@@ -258,7 +256,7 @@ class Rule:
     def brief(self) -> str:
         """The same in a few words."""
         if not self.nodes:
-            return "regressed from the leaves, the values that the network reads (cut 0)"
+            return "found from the values that the network reads, not from its parts"
         many = len(self.nodes) > 1
         nodes = f"node{'s' * many} {', '.join(self.nodes)} as {'variables' if many else 'a variable'}"
         return f"read at cut {self.cut}, with the trained network's {nodes}"

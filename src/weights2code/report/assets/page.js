@@ -43,22 +43,8 @@ const LONGEST = 1000;
 
 // Every variable at every position, for one array an input column.
 function compute(machine, columns) {
-  const length = columns[0].length;
-  const values = machine.names.map((_, i) => (i < machine.inputs ? columns[i] : new Array(length).fill(0)));
-  for (let t = 0; t < length; t++) {
-    const read = reader(machine, values, t);
-    const find = (key, value, query, gap, otherwise) => {
-      for (let s = t - gap; s >= 0; s--) if (values[key][s] === query) return values[value][s];
-      return otherwise;
-    };
-    const count = (key, holds) => {
-      let number = 0;
-      for (let s = 0; s <= t; s++) number += holds(values[key][s]);
-      return number;
-    };
-    machine.steps.forEach((step, k) => { values[machine.inputs + k][t] = step.value(read, find, count); });
-  }
-  return values;
+  const told = machine.run(columns.length === 1 ? columns[0] : columns[0].map((_, t) => columns.map((column) => column[t])));
+  return [...columns, ...machine.steps.map((_, k) => told.map((row) => (machine.steps.length === 1 ? row : row[k])))];
 }
 
 function reader(machine, values, t) {
@@ -163,7 +149,7 @@ function startBox(machine, examples) {
     back.disabled = now === 0;
     forward.disabled = now === values[0].length - 1;
     const pretty = (text) => text.replaceAll("!=", "≠").replaceAll("==", "=").replaceAll(">=", "≥").replaceAll("<=", "≤").replaceAll("*", "·").replaceAll(" - ", " − ");
-    const fill = (step, write) => step.text.split("\u0001").map((part, k) => (k % 2 ? write(...part.split(",").map(Number)) : pretty(part))).join("");
+    const fill = (step, write) => step.split("\u0001").map((part, k) => (k % 2 ? write(...part.split(",").map(Number)) : pretty(part))).join("");
     working.replaceChildren(...machine.steps.map((step, k) => {
       const index = machine.inputs + k;
       const inNames = fill(step, (i, lag) => `${machine.names[i]}[t${lag ? `−${lag}` : ""}]`);
