@@ -19,7 +19,7 @@ from weights2code.cli.parser import build_parser
 from weights2code.errors import Weights2CodeError
 
 #: Commands that have a module of their own.
-OWN_MODULE = ("bench", "experiment")
+OWN_MODULE = ("bench", "decompile", "experiment")
 
 BROKEN_PIPE = 141
 

@@ -1,13 +1,13 @@
 """The driver, from a model to its program and verdict; it reads as the table of contents.
 
-    model -> how it is asked -> rule, departures fed back -> hunt -> verdict -> files
+model -> how it is asked -> rule, departures fed back -> hunt -> verdict -> files
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +113,8 @@ def decompile(
     Parameters
     ----------
     model
-        A callable (n, T, columns) -> (n, T, k), a PyTorch module, or a path: `file.onnx`, `file.py:name`, a run
-        folder.
+        A callable (n, T, columns) -> (n, T, k), a PyTorch module, or a path: `file.onnx`, `file.py:name`, a
+        run folder.
     inputs
         The columns by name: a pair of whole numbers, or of floats, as for a `Task`.
     length
@@ -281,6 +281,3 @@ def _against(rule: Rule, columns: Mapping[str, Domain], task: Task, length: int)
         length=length,
         integer_outputs=rule.program.integer_outputs,
     )
-
-
-__all__ = ["Decompiled", "decompile", "replace"]

@@ -25,7 +25,7 @@ Kind = Literal["numbers", "tokens", "one-hot", "separate"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How inputs may be given: the kind, the type of numbers, and the width of the last axis if it is known."""
+    """How inputs may be given: the kind, the type of numbers, the width of the last axis if it is known."""
 
     kind: Kind
     dtype: str
@@ -39,9 +39,7 @@ class Onnx:
         try:
             import onnxruntime
         except ImportError:
-            raise InputError(
-                'ONNX models need one more package: pip install "weights2code[onnx]".'
-            ) from None
+            raise InputError('ONNX models need one more package: pip install "weights2code[onnx]".') from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4

@@ -192,4 +192,3 @@ class Learner:
         for row, known in zip(x, departed, strict=True):
             row[: len(known)] = known[: self.length]
         return x
-

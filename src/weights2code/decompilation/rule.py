@@ -16,10 +16,12 @@ from weights2code.data.own_problem import from_lists
 from weights2code.errors import InputError
 from weights2code.language import Const, Domain, Recurrence, Step
 from weights2code.language.python_source import formula_lines
-from weights2code.program import Origin, Program
+from weights2code.program import Program
 from weights2code.settings import Settings
 from weights2code.verify import Certificate
 
+#: Where programs come from.
+ORIGIN = "found in the answers of a model"
 #: Bits of a word or sign of a formula, and of a sequence that is an exception.
 BITS_A_TOKEN, BITS_AN_EXCEPTION = 5.0, 12.0
 
@@ -94,11 +96,11 @@ def rule_from(
     outcome = pipeline.search(problem, Settings(seed=seed, time_limit=seconds))
     if outcome.program is None:
         return None
+    if whole and outcome.program.under_noise:  # what is read as whole numbers has no noise
+        return None
     machine = replace(outcome.program.recurrence, inputs=names)  # columns that are not read were left out
-    return Rule(
-        replace(outcome.program, recurrence=machine, domains=tuple(columns.values()), integer_outputs=whole),
-        outcome.certificate,
-    )
+    program = Program(name, machine, tuple(columns.values()), whole, ORIGIN, outcome.program.regime)
+    return Rule(program, outcome.certificate)
 
 
 def _constant(
@@ -106,4 +108,4 @@ def _constant(
 ) -> Rule:
     steps = tuple(Step(output, Const(float(value))) for output, value in zip(outputs, row, strict=True))
     machine = Recurrence(tuple(columns), steps, tuple(outputs))
-    return Rule(Program(name, machine, tuple(columns.values()), whole, Origin.LEAVES), None)
+    return Rule(Program(name, machine, tuple(columns.values()), whole, ORIGIN), None)

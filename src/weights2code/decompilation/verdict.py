@@ -75,7 +75,7 @@ class ModelCertificate:
         """The verdict in a sentence."""
         if self.shortest is not None:
             proof = "no shorter one departs" if self.proven_shortest else "the shortest that was found"
-            given, wanted = numbers(self.shortest.right), numbers(self.shortest.program)
+            given, wanted = numbers(self.shortest.model), numbers(self.shortest.meant)
             return (
                 f"The model departs from the program after {len(self.shortest.inputs)} inputs ({proof}): it "
                 f"gives {given}, the program {wanted}."
@@ -121,8 +121,8 @@ def _told(one: Departure) -> dict[str, Any]:
     margin = None if one.margin == float("inf") else one.margin
     return {
         "inputs": one.inputs.tolist(),
-        "model": list(one.right),
-        "program": list(one.program),
+        "model": list(one.model),
+        "program": list(one.meant),
         "margin": margin,
     }
 

@@ -39,13 +39,27 @@ STYLES = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
-    """A sequence whose last position is the first where both part: what each gives there, and how sure the
-    one that the program stands for is of it."""
+    """A sequence (T, columns) whose last position is the first where both part: what each gives at every
+    position (T, outputs), and how sure the one that the program stands for is of it (T,)."""
 
     inputs: np.ndarray
-    right: tuple[float, ...]
-    program: tuple[float, ...]
-    margin: float
+    right: np.ndarray
+    program: np.ndarray
+    margins: np.ndarray
+
+    @property
+    def model(self) -> tuple[float, ...]:
+        """What is given in place of the program's outputs."""
+        return tuple(self.right[-1].tolist())
+
+    @property
+    def meant(self) -> tuple[float, ...]:
+        """What the program gives there."""
+        return tuple(self.program[-1].tolist())
+
+    @property
+    def margin(self) -> float:
+        return float(self.margins[-1])
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +76,8 @@ class Hunt:
     rng : draws sequences.
     departed : of those that were found the shortest, by their first wrong position.
     exhaustive : every sequence up to this length was asked, and both agree on them.
-    asked : how many sequences were; `thinnest` are the smallest margins where both agree, with their sequences.
+    asked : how many sequences were.
+    thinnest : the smallest margins where both agree, with their sequences.
     """
 
     program: Recurrence
@@ -93,7 +108,7 @@ class Hunt:
         return self.shortest == self.exhaustive + 1
 
     def briefly(self) -> None:
-        """What a look at a new rule takes: short sequences, and what random ones miss, at the usual length."""
+        """A look at a new rule: short sequences, and what random ones miss, at the usual length."""
         self.every(FIRST_SHARE)
         self.structured((self.length,))
         self.climb(self.length, generations=4)
@@ -114,7 +129,7 @@ class Hunt:
         found = [self.length * k for k in MULTIPLES]
         return tuple(sorted({min(n, self.longest or n) for n in found}))
 
-    # -- where to look -----------------------------------------------------------------------------------------
+    # -- where to look -------------------------------------------------------------------------------------
 
     def compare(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where both part, and how near they are to it where they do not, each (n, T)."""
@@ -192,7 +207,9 @@ class Hunt:
         carried = sorted(self.program.depths())
         ways: dict[tuple[float, ...], np.ndarray] = {(): x[0, :0]}
         for t in range(self.length - 1):
-            states = np.stack([trace[name][:, t] for name in carried], 1) if carried else np.zeros((len(x), 0))
+            states = (
+                np.stack([trace[name][:, t] for name in carried], 1) if carried else np.zeros((len(x), 0))
+            )
             known, first = np.unique(states, axis=0, return_index=True)
             for state, row in zip(known.tolist(), first, strict=True):
                 ways.setdefault(tuple(state), x[row, : t + 1])
@@ -226,7 +243,7 @@ class Hunt:
         child[shifted] = np.roll(child[shifted], rng.choice([-1, 1]), axis=1)
         return child
 
-    # -- shorter -----------------------------------------------------------------------------------------------
+    # -- shorter -------------------------------------------------------------------------------------------
 
     def shrink(self) -> None:
         """Leave rows out of the departures that were found, as long as there is one left."""
@@ -269,10 +286,7 @@ class Hunt:
                 continue
             seen.add(x.tobytes())
             right, room = self.target(x[None])
-            program = self.program.run(x[None])
-            found.append(
-                Departure(x, tuple(right[0, -1].tolist()), tuple(program[0, -1].tolist()), float(room[0, -1]))
-            )
+            found.append(Departure(x, right[0], self.program.run(x[None])[0], room[0]))
             if len(found) == count:
                 break
         return found
