@@ -33,6 +33,8 @@ QUERIES, SECONDS = 200_000, 300.0
 FEWEST = 2000
 #: Positions of random sequences of each length that agreement is told of, and sequences at most.
 POSITIONS, MOST_SEQUENCES = 20_000, 1000
+#: Of the questions, the share that agreement is measured with.
+MEASURING = 0.1
 #: Departures that are told.
 TOLD = 5
 
@@ -212,18 +214,20 @@ def _output_names(model: Model, columns: Mapping[str, Domain]) -> tuple[str, ...
 
 def _hunted(rule: Rule, model: Model, length: int, queries: int, seed: int) -> Hunt:
     near = 0.499 if model.reading.whole else model.reading.tolerance
-    budget = max(FEWEST, queries - model.queries)
+    budget = max(FEWEST // 2, int((1 - MEASURING) * queries) - model.queries)
     rng = np.random.default_rng(seed + 1)
-    hunt = Hunt(rule.recurrence, model, model.domains, length, model.longest, near, budget, rng)
+    raw = model.raw if model.reading.kind in ("round", "real") else None
+    hunt = Hunt(rule.recurrence, model, model.domains, length, model.longest, near, budget, rng, raw)
     hunt.whole()
     return hunt
 
 
 def _verdict(rule: Rule, model: Model, hunt: Hunt, learner: Learner, seconds: float) -> ModelCertificate:
     """What is known after the hunt."""
-    agreement, parting = {}, []
-    for steps in hunt.lengths():
-        count = min(MOST_SEQUENCES, max(32, POSITIONS // steps))
+    agreement, parting, lengths = {}, [], hunt.lengths()
+    most = int(MEASURING * learner.budget) // (2 * len(lengths))
+    for steps in lengths:
+        count = min(MOST_SEQUENCES, most, max(32, POSITIONS // steps))
         wrong, _ = hunt.compare(uniform(hunt.rng, model.domains, count, steps))
         agreement[steps] = Share(float(1 - wrong.any(1).mean()), float(1 - wrong.mean()))
         x = drawn(hunt.rng, model.domains, count, steps)

@@ -85,6 +85,8 @@ class Apart:
 
     def ask(self, given: np.ndarray) -> np.ndarray:
         assert self.process.stdin is not None
+        if self.process.poll() is not None:
+            raise Silent("has ended")
         with suppress(BrokenPipeError):  # how it ended is found when it is read
             _send(self.process.stdin, {"shape": given.shape, "dtype": str(given.dtype)}, given.tobytes())
         try:

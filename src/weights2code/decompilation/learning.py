@@ -7,17 +7,22 @@ and the rule with the shortest description of everything stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from weights2code.decompilation.model import Model
-from weights2code.decompilation.rule import BITS_A_TOKEN, BITS_AN_EXCEPTION, Answers, Rule, rule_from
+from weights2code.decompilation.rule import Answers, Rule, rule_from
 from weights2code.effort import seconds_left, time_is_up
 from weights2code.language import uniform
 from weights2code.verify.hunt import Hunt, drawn
 
+#: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
+#: rule does not reach, and of saying so.
+BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 12.0, 10.0, 25.0
+#: Positions that beginnings have at least.
+FEWEST = 4
 #: Sequences that are learned from at first, and those that rules are judged by.
 LEARNED, JUDGED = 1500, 1000
 #: What a structured sequence that parts counts beside a uniform one.
@@ -46,6 +51,7 @@ class Learner:
     name: str
     say: Callable[[str], None]
     rules: list[Rule] = field(default_factory=list)
+    confirmed: bool = False
     rng: np.random.Generator = field(init=False)
     judges: list[tuple[np.ndarray, np.ndarray, float]] = field(init=False)
 
@@ -53,9 +59,15 @@ class Learner:
         self.rng = np.random.default_rng(self.seed)
         domains = self.model.domains
         count = min(JUDGED, max(64, self.budget // 20))
-        plain = uniform(self.rng, domains, count, self.length)
+        beyond = min(2 * self.length, self.model.longest or 2 * self.length)
+        plain = uniform(self.rng, domains, count, beyond)
         styled = drawn(self.rng, domains, count, self.length)
         self.judges = [(plain, self.model(plain)[0], 1.0), (styled, self.model(styled)[0], STRUCTURED_WEIGHT)]
+
+    @property
+    def _count(self) -> int:
+        """Sequences that are learned from at first."""
+        return min(LEARNED, max(100, self.budget // 8))
 
     @property
     def near(self) -> float:
@@ -63,23 +75,25 @@ class Learner:
 
     def best(self) -> Rule | None:
         """The rule with the shortest description of everything; None if no search found any."""
-        answers = Answers()
-        for part in self._first():
-            answers = part
-            if self._search(answers) and self._settled():
-                break
-        for _ in range(ROUNDS):
-            if not self.rules or time_is_up():
-                break
-            before = self.rules[0]
-            departed = self._briefly_hunted(before)
-            if departed:
-                self._judge_by(departed)
-            elif before.wrong == 0:
-                break
-            answers = self._fed(answers, departed)
+        answers = self._asked(uniform(self.rng, self.model.domains, self._count, self._short()))
+        self._search(answers)
+        if not self._reaches():
+            self._search(answers.beginnings(max(FEWEST, self.length // 2)))
+        if not self._settled() and self._short() < self.length:
+            x = uniform(self.rng, self.model.domains, self._count // 2, self.length)
+            answers = answers.with_(x, *self.model(x))
             self._search(answers)
-            if self.rules[0] is before or not departed:
+        for share in UNSURE if self.model.reading.whole else ():
+            if not self._settled():
+                self._search(answers.trusted(share))
+        for _ in range(ROUNDS):
+            departed = self._briefly_hunted()
+            if not departed or time_is_up():
+                break
+            self._judge_by(departed)
+            answers = self._fed(answers, departed)
+            before = self.rules[0].program.formula()
+            if not self._search(answers) or self.rules[0].program.formula() == before:
                 break
         return self.rules[0] if self.rules else None
 
@@ -92,18 +106,6 @@ class Learner:
             for rule in self.rules[1:]
             if rule.bits <= CLOSE * best.bits and rule.program.formula() not in known
         ][:2]
-
-    def _first(self) -> Iterator[Answers]:
-        """What is learned from, until a rule settles: short uniform sequences, the surest of them, and those
-        of the model's own length."""
-        short = self._asked(uniform(self.rng, self.model.domains, LEARNED, self._short()))
-        yield short
-        if self._short() < self.length:
-            x = uniform(self.rng, self.model.domains, LEARNED // 2, self.length)
-            short = short.with_(x, *self.model(x))
-            yield short
-        for share in UNSURE if self.model.reading.whole else ():
-            yield short.trusted(share)
 
     def _short(self) -> int:
         """Half the length, but long enough that there are many sequences."""
@@ -134,40 +136,51 @@ class Learner:
             f"sequences depart, {found.bits:.0f} bits)"
         )
         if formula in {rule.program.formula() for rule in self.rules}:
+            self.confirmed = formula == self.rules[0].program.formula()
             return False
+        self.confirmed = False
         self.rules = sorted([*self.rules, found], key=lambda rule: rule.bits)
         return True
 
     def _settled(self) -> bool:
-        """Whether the best rule is right wherever uniform sequences go, and no long table."""
-        best = self.rules[0]
-        return best.wrong == 0
+        """Whether the best rule is right wherever uniform sequences go, or was found again in others."""
+        return bool(self.rules) and (self.rules[0].wrong == 0 or self.confirmed)
+
+    def _reaches(self) -> bool:
+        """Whether the best rule goes on being right beyond the model's own length."""
+        return self._settled() and self.rules[0].horizon > self.length
 
     def _judged(self, rule: Rule) -> Rule:
-        """With the share of fresh sequences that it gets wrong, and the bits of the rule and its exceptions."""
-        shares, exceptions = [], 0.0
-        for x, y, weight in self.judges:
-            with np.errstate(all="ignore"):
-                wrong = ~(np.abs(rule.recurrence.run(x) - y).max(2) <= self.near)
-            shares.append(float(wrong.any(1).mean()))
-            exceptions += weight * int(wrong.any(1).sum())
-        bits = BITS_A_TOKEN * rule.size + BITS_AN_EXCEPTION * exceptions
-        return replace(rule, wrong=shares[0], bits=bits)
+        """With what it gets wrong, and the bits of the rule, its exceptions, and the positions at the end of
+        which it says nothing, if that is the shortest description."""
+        first = [self._first_wrong(rule, x, y) for x, y, _ in self.judges]
+        ways = []
+        longest = self.judges[0][0].shape[1]
+        for horizon in range(longest, (self.length - 1) // 2, -1):
+            pairs = zip(first, self.judges, strict=True)
+            exceptions = sum(weight * int((at < horizon).sum()) for at, (_, _, weight) in pairs)
+            left_out = (longest - horizon) * BITS_A_POSITION + (horizon < longest) * BITS_OF_A_TEST
+            bits = BITS_A_TOKEN * rule.size + BITS_AN_EXCEPTION * exceptions + left_out
+            ways.append((bits, exceptions, horizon))
+        bits, exceptions, horizon = min(ways, key=lambda way: way[0])
+        wrong = float((first[0] < min(self.length, horizon)).mean())
+        return replace(rule, wrong=wrong, exceptions=exceptions, horizon=horizon, bits=bits)
 
-    def _briefly_hunted(self, rule: Rule) -> list[np.ndarray]:
-        spent = max(0, self.budget - self.model.queries)
-        hunt = Hunt(
-            rule.recurrence,
-            self.model,
-            self.model.domains,
-            self.length,
-            self.model.longest,
-            self.near,
-            int(BRIEF * spent),
-            self.rng,
-        )
+    def _first_wrong(self, rule: Rule, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The first position where each sequence parts; beyond all if none does."""
+        with np.errstate(all="ignore"):
+            wrong = ~(np.abs(rule.recurrence.run(x) - y).max(2) <= self.near)
+        return np.where(wrong.any(1), wrong.argmax(1), self.judges[0][0].shape[1])
+
+    def _briefly_hunted(self) -> list[np.ndarray]:
+        """Departures from the best rule where it is to hold, as far as a look finds them."""
+        if not self.rules:
+            return []
+        budget = int(BRIEF * max(0, self.budget - self.model.queries))
+        rule, domains, longest = self.rules[0], self.model.domains, self.model.longest
+        hunt = Hunt(rule.recurrence, self.model, domains, self.length, longest, self.near, budget, self.rng)
         hunt.briefly()
-        return hunt.departed
+        return [x for x in hunt.departed if len(x) <= min(rule.horizon, self.length)]
 
     def _judge_by(self, departed: list[np.ndarray]) -> None:
         """Departures that were fed back count too, as exceptions of the rules so far."""
@@ -177,7 +190,7 @@ class Learner:
 
     def _fed(self, answers: Answers, departed: list[np.ndarray]) -> Answers:
         """With what departed, filled up to the length, and the same with a row changed."""
-        x = uniform(self.rng, self.model.domains, LEARNED // 2, self.length)
+        x = uniform(self.rng, self.model.domains, self._count // 2, self.length)
         if departed:
             x = np.concatenate([x, self._filled(departed[:FED])])
         for _ in range(NEIGHBOURS if departed else 0):

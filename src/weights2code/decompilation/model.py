@@ -100,7 +100,8 @@ class Reading:
 class Model:
     """A model that can be asked; `queries` counts the sequences that it was given.
 
-    `guessed` and `noted` are what was found out about it, in words.
+    `flat` outputs (n, T) are one number a position, others (n, k) those of the last; `guessed` and
+    `noted` are what was found out about it, in words.
     """
 
     host: Host
@@ -108,6 +109,7 @@ class Model:
     form: Form
     time_first: bool = False
     at: At = "every"
+    flat: bool = True
     longest: int | None = None
     reading: Reading = field(default_factory=lambda: Reading("real"))
     queries: int = 0
@@ -161,8 +163,8 @@ class Model:
             raise _Shape(f"the model gives an array of shape {out.shape} for {count} sequences")
         if out.ndim == 1:
             return out[:, None, None]
-        if out.ndim == 2:  # one number a position, or several for the last
-            return out[:, None, :] if self.at == "last" and out.shape[1] != length else out[:, :, None]
+        if out.ndim == 2:
+            return out[:, :, None] if self.flat else out[:, None, :]
         if out.shape[1] not in (1, length) or (out.shape[1] != length and self.at == "every"):
             raise _Shape(f"the model gives an array of shape {out.shape} for sequences of length {length}")
         return out
@@ -245,7 +247,7 @@ def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking, seed: 
 
 def _formed(host: Host, columns: Mapping[str, Domain], asking: Asking, rng: np.random.Generator) -> Model:
     """The first form that the model answers to."""
-    domains, failure = tuple(columns.values()), "it takes none of the forms that were tried"
+    domains, failure = tuple(columns.values()), ""
     for form in _forms(host.forms, domains, asking.one_hot):
         model = Model(host, columns, form, asking.time_first, asking.at or "every", asking.longest)
         try:
@@ -256,8 +258,8 @@ def _formed(host: Host, columns: Mapping[str, Domain], asking: Asking, rng: np.r
                     model.guessed.append(f"inputs are given as {form.kind}{width}")
                 return model
         except InputError as error:
-            failure = str(error).rstrip(".")
-    raise InputError(f"the model cannot be asked: {failure}.")
+            failure = failure or str(error).rstrip(".")
+    raise InputError(f"the model cannot be asked: {failure or 'it wants inputs of another width'}.")
 
 
 def _forms(known: list[Form], domains: tuple[Domain, ...], one_hot: int | None) -> list[Form]:
@@ -289,18 +291,20 @@ def _has_room(domains: tuple[Domain, ...], width: int | None) -> bool:
 def _fits(model: Model, rng: np.random.Generator, length: int, *, found_out: bool = False) -> bool:
     """Whether the model answers two lengths in a way that makes sense; whether it gives the last position
     alone is found out on the way."""
-    widths = set()
-    for steps in {max(1, length - 1), length}:
+    outs = []
+    for steps in dict.fromkeys((max(1, length - 1), length)):
         x = uniform(rng, model.domains, LOOK, steps)
         try:
-            out = model.host.ask(model.given(x))
+            outs.append((model.host.ask(model.given(x)), x))
         except Silent as error:
             raise InputError(f"the model {error}, for {shown(x[0])}.") from None
-        widths.add(out.shape[model.time_first ^ 1] if out.ndim > 1 else 0)
-        last = out.ndim == 1 or (out.ndim > 1 and steps not in out.shape[:2])
-        if found_out and last and model.at == "every" and steps > 1:
-            model.at = "last"
-            model.guessed.append("it gives the last position alone, so it is asked prefix by prefix")
+    shapes = [out.shape for out, _ in outs]
+    model.flat = all(x.shape[1] in shape for shape, (_, x) in zip(shapes, outs, strict=True))
+    whole = model.flat if len(shapes[0]) < 3 else True
+    if found_out and length > 1 and not whole:
+        model.at = "last"
+        model.guessed.append("it gives the last position alone, so it is asked prefix by prefix")
+    for out, x in outs:
         model._arranged(out, x)
     return True
 

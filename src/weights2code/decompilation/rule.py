@@ -22,8 +22,6 @@ from weights2code.verify import Certificate
 
 #: Where programs come from.
 ORIGIN = "found in the answers of a model"
-#: Bits of a word or sign of a formula, and of a sequence that is an exception.
-BITS_A_TOKEN, BITS_AN_EXCEPTION = 5.0, 12.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +39,11 @@ class Answers:
         """And these, (n, T, ...)."""
         return Answers((*self.x, *x), (*self.y, *y), (*self.margins, *margins))
 
+    def beginnings(self, length: int) -> Answers:
+        """The first positions of each."""
+        parts = ((item[:length] for item in part) for part in (self.x, self.y, self.margins))
+        return Answers(*map(tuple, parts))
+
     def trusted(self, share: float) -> Answers:
         """Cut before the first position of which the model is among its `share` least sure."""
         border = np.quantile(np.concatenate(self.margins), share)
@@ -52,11 +55,17 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A program that was found, how it was judged on answers that were held out, and what it costs."""
+    """A program that was found, and how it was judged on answers that were held out.
+
+    `wrong` is the share of sequences that part; `exceptions` counts those that part before the `horizon`, to
+    which the rule is to hold; `bits` describe all of it.
+    """
 
     program: Program
     certificate: Certificate | None
     wrong: float = 0.0
+    exceptions: float = 0.0
+    horizon: int = 0
     bits: float = 0.0
 
     @property

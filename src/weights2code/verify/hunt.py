@@ -27,12 +27,18 @@ MULTIPLES = (1, 2, 4, 10)
 MOST_ROWS, AT_ONCE = 64, 8192
 #: Of the questions that are left, what all short sequences may take at first and at last.
 FIRST_SHARE, LAST_SHARE = 0.02, 0.85
+#: What is kept of them for making departures shorter, and for all short sequences.
+LATER = 0.7
 #: Departures that are kept, and that are made shorter.
 KEPT, SHRUNK = 400, 12
 #: States of the program that tails are put to, and random tails of each.
 STATES, TAILS = 48, 4
 #: A generation of sequences that are changed, how many of them go on, and how many generations there are.
 POOL, THINNEST, GENERATIONS = 384, 48, 20
+#: Lengths in a row without a find, after which nothing shorter is looked for.
+MISSES = 12
+#: Values from which on an input is a number, and not one of a few.
+MANY = 9
 #: Ways of drawing sequences that uniform ones miss.
 STYLES = 6
 
@@ -74,9 +80,10 @@ class Hunt:
     near : how far outputs may be apart.
     budget : sequences that may be asked.
     rng : draws sequences.
+    raw : what the target's outputs are before they are rounded, if that says more.
     departed : of those that were found the shortest, by their first wrong position.
     exhaustive : every sequence up to this length was asked, and both agree on them.
-    asked : how many sequences were.
+    asked, kept : how many sequences were, and how many are kept for what comes later.
     thinnest : the smallest margins where both agree, with their sequences.
     """
 
@@ -88,14 +95,17 @@ class Hunt:
     near: float
     budget: int
     rng: np.random.Generator
+    raw: Callable[[np.ndarray], np.ndarray] | None = None
     departed: list[np.ndarray] = field(default_factory=list)
     exhaustive: int = 0
     asked: int = 0
+    kept: int = 0
     thinnest: list[tuple[float, np.ndarray]] = field(default_factory=list)
 
     @property
     def left(self) -> int:
-        return max(0, self.budget - self.asked) if not time_is_up() else 0
+        """Sequences that may still be asked, without those that are kept for later."""
+        return max(0, self.budget - self.kept - self.asked) if not time_is_up() else 0
 
     @property
     def shortest(self) -> int | None:
@@ -116,11 +126,15 @@ class Hunt:
     def whole(self) -> None:
         """Everything, cheap things first."""
         self.every(FIRST_SHARE)
+        self.kept = int(LATER * self.left)
         self.structured(self.lengths())
+        self.along_slopes()
         self.from_states()
         for length in {min(self.length, 6), self.length, self.lengths()[min(1, len(self.lengths()) - 1)]}:
             self.climb(length)
+        self.kept = 0
         self.shrink()
+        self.every(LAST_SHARE)
         self.shorter()
         self.every(LAST_SHARE)
 
@@ -179,6 +193,34 @@ class Hunt:
             count = int(min(self.left // 8, 4096, max(64, 40_000 // length)))
             if count:
                 self.compare(drawn(self.rng, self.domains, count, length))
+
+    def along_slopes(self) -> None:
+        """Where inputs are numbers: how much each of them parts both at the end, by a small step of each in
+        turn, and then all of them at the ends where they part most. Of what is linear nothing is worse."""
+        if self.raw is None or all(d.categories or d.high - d.low < MANY for d in self.domains):
+            return
+        low, high = (np.array([getattr(d, end) for d in self.domains], float) for end in ("low", "high"))
+        middle = np.array([np.floor((a + b) / 2) for a, b in zip(low, high, strict=True)])
+        for length in self.lengths():
+            size = length * len(self.domains)
+            if self.left < size + 3:
+                return
+            x = np.repeat(np.broadcast_to(middle, (length, len(middle)))[None], size + 1, 0).copy()
+            x[1:].reshape(size, -1)[np.arange(size), np.arange(size)] = np.broadcast_to(
+                high, x[0].shape
+            ).ravel()
+            apart = self._apart(x)
+            rising = (apart[1:] > apart[0]).reshape(length, -1)
+            both = [np.where(rising, high, low), np.where(rising, low, high)]
+            self.compare(np.stack(both))
+
+    def _apart(self, x: np.ndarray) -> np.ndarray:
+        """By how much both differ at the end, with its sign, before anything is rounded."""
+        assert self.raw is not None
+        self.asked += len(x)
+        with np.errstate(all="ignore"):
+            program = self.program.run(x)[:, -1].sum(1)
+        return np.nan_to_num(self.raw(x)[:, -1].sum(1) - program)
 
     def from_states(self) -> None:
         """Each state that the program comes to, by the shortest way that was seen, and then long tails: every
@@ -266,16 +308,19 @@ class Hunt:
         return None
 
     def shorter(self) -> None:
-        """Look for shorter departures near the shortest ones, a row less each time."""
-        while self.departed and self.left > POOL and (self.shortest or 0) > self.exhaustive + 1:
-            length = len(self.departed[0])
-            near = [x for x in self.departed[:SHRUNK] if len(x) <= length + 2]
-            cuts = [np.delete(x, range(i, i + len(x) - length + 1), 0) for x in near for i in range(length)]
-            if length == 1:
-                return
-            self.climb(length - 1, start=np.stack(cuts))
-            if len(self.departed[0]) == length:
-                return
+        """Look for departures of each length below the shortest, while questions are left."""
+        length = misses = 0
+        while self.shortest and not self.proven and self.left > POOL and misses < MISSES:
+            if not self.exhaustive < length < self.shortest:
+                length = self.shortest - 1
+            before, near = self.shortest, [x for x in self.departed[:SHRUNK] if len(x) < 2 * length + 2]
+            self.climb(length, start=np.stack([self._cut(x, length) for x in near]) if near else None)
+            length -= 1
+            misses = misses + 1 if self.shortest == before else 0
+
+    def _cut(self, x: np.ndarray, length: int) -> np.ndarray:
+        """Some rows of a sequence in their order."""
+        return x[np.sort(self.rng.permutation(len(x))[:length])]
 
     def departures(self, count: int = 5) -> list[Departure]:
         """The shortest that were found, each of them other rows."""
