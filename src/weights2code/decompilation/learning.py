@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weights2code.decompilation.machines import machine_of, rule_of
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import Answers, Rule, rule_from
 from weights2code.effort import seconds_left, time_is_up
@@ -20,7 +21,11 @@ from weights2code.verify.hunt import Hunt, drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
 #: rule does not reach, and of saying so.
-BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 12.0, 10.0, 25.0
+BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 10.0, 25.0
+#: Sequences that a machine is checked on, and states of one that is no copy of mistakes.
+MACHINE_CHECKED, FEW_STATES = 300, 9
+#: Words and signs of a rule beyond which a shorter one is looked for, though it may have exceptions.
+BIG = 60
 #: Positions that beginnings have at least.
 FEWEST = 4
 #: Sequences that are learned from at first, and those that rules are judged by.
@@ -52,6 +57,7 @@ class Learner:
     say: Callable[[str], None]
     rules: list[Rule] = field(default_factory=list)
     confirmed: bool = False
+    states: int | None = None
     rng: np.random.Generator = field(init=False)
     judges: list[tuple[np.ndarray, np.ndarray, float]] = field(init=False)
 
@@ -75,16 +81,18 @@ class Learner:
 
     def best(self) -> Rule | None:
         """The rule with the shortest description of everything; None if no search found any."""
+        if self._few_states():
+            return self.rules[0]
         answers = self._asked(uniform(self.rng, self.model.domains, self._count, self._short()))
         self._search(answers)
-        if not self._reaches():
+        if not self._reaches() or self._big():
             self._search(answers.beginnings(max(FEWEST, self.length // 2)))
         if not self._settled() and self._short() < self.length:
             x = uniform(self.rng, self.model.domains, self._count // 2, self.length)
             answers = answers.with_(x, *self.model(x))
             self._search(answers)
         for share in UNSURE if self.model.reading.whole else ():
-            if not self._settled():
+            if not self._settled() or self._big():
                 self._search(answers.trusted(share))
         for _ in range(ROUNDS):
             departed = self._briefly_hunted()
@@ -106,6 +114,19 @@ class Learner:
             for rule in self.rules[1:]
             if rule.bits <= CLOSE * best.bits and rule.program.formula() not in known
         ][:2]
+
+    def _few_states(self) -> bool:
+        """Whether the model is a machine of few states that has a rule, right wherever it is at home."""
+        x = self.judges[0][0][:MACHINE_CHECKED, : self.length]
+        machine = machine_of(self.model, x)
+        if machine is None:
+            return False
+        self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
+        self.states = machine.states
+        found = rule_of(machine, self.model, self.outputs, self.name)
+        if found is not None:
+            self._take(found)
+        return found is not None and machine.states <= FEW_STATES and self._settled() and self._reaches()
 
     def _short(self) -> int:
         """Half the length, but long enough that there are many sequences."""
@@ -129,11 +150,15 @@ class Learner:
         if found is None:
             self.say(f"no rule in {len(answers)} sequences")
             return False
+        return self._take(found)
+
+    def _take(self, found: Rule) -> bool:
+        """Judge a rule; whether it was not known."""
         found = self._judged(found)
         formula = found.program.formula()
         self.say(
-            f"{len(answers)} sequences: {'; '.join(formula.splitlines())} ({found.wrong:.1%} of fresh "
-            f"sequences depart, {found.bits:.0f} bits)"
+            f"{'; '.join(formula.splitlines())} ({found.wrong:.1%} of fresh sequences depart, "
+            f"{found.bits:.0f} bits)"
         )
         if formula in {rule.program.formula() for rule in self.rules}:
             self.confirmed = formula == self.rules[0].program.formula()
@@ -145,6 +170,10 @@ class Learner:
     def _settled(self) -> bool:
         """Whether the best rule is right wherever uniform sequences go, or was found again in others."""
         return bool(self.rules) and (self.rules[0].wrong == 0 or self.confirmed)
+
+    def _big(self) -> bool:
+        """Whether the best rule may be a copy of mistakes."""
+        return bool(self.rules) and self.rules[0].size > BIG
 
     def _reaches(self) -> bool:
         """Whether the best rule goes on being right beyond the model's own length."""
