@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weights2code.decompilation.lines import linear_rule
 from weights2code.decompilation.machines import machine_of, rule_of
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import Answers, Rule, rule_from
@@ -81,7 +82,7 @@ class Learner:
 
     def best(self) -> Rule | None:
         """The rule with the shortest description of everything; None if no search found any."""
-        if self._few_states():
+        if self._adds_up() or self._few_states():
             return self.rules[0]
         answers = self._asked(uniform(self.rng, self.model.domains, self._count, self._short()))
         self._search(answers)
@@ -114,6 +115,14 @@ class Learner:
             for rule in self.rules[1:]
             if rule.bits <= CLOSE * best.bits and rule.program.formula() not in known
         ][:2]
+
+    def _adds_up(self) -> bool:
+        """Whether the model is a sum of what it read, of numbers, and is so beyond its own length."""
+        x = self.judges[0][0]
+        found = linear_rule(self.model, x[:, : self.length], self.near, self.outputs[0], self.name)
+        if found is not None:
+            self._take(found)
+        return found is not None and self._settled() and found.size <= BIG
 
     def _few_states(self) -> bool:
         """Whether the model is a machine of few states that has a rule, right wherever it is at home."""

@@ -1,7 +1,7 @@
 """A finite machine by membership queries: states are told apart by the answers after a few suffixes.
 
-What Angluin's L* does, with suffixes found as Rivest and Schapire do: each sequence that the machine gets wrong
-gives one suffix that parts two states which were taken for one. All questions of a round are asked at once.
+What Angluin's L* does, with suffixes found as Rivest and Schapire do: each sequence that the machine gets
+wrong gives one suffix that parts two states which were taken for one. All questions of a round are asked at once.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _closed(seen: Observed, suffixes: list[Word]) -> tuple[list[Word], np.ndarra
     states: list[Word] = [()]
     place: dict[object, int] = {}
     moves: list[list[int]] = []
-    if not seen.ask([suffix for suffix in suffixes]):
+    if not seen.ask(suffixes):
         return None
     place[tuple(seen.after((), suffix) for suffix in suffixes)] = 0
     done = 0
@@ -131,7 +131,7 @@ def _first_wrong(moves: np.ndarray, answers: np.ndarray, read: np.ndarray, right
 
 
 def _parting(seen: Observed, states: list[Word], moves: np.ndarray, word: Word) -> Word | None:
-    """The suffix that parts a state from the one that it was taken for, on the way of a word that is wrong."""
+    """The suffix that parts a state from one that it was taken for, on the way of a word that is wrong."""
     ways, state = [], 0
     for i in range(len(word)):
         ways.append((*states[state], *word[i:]))
