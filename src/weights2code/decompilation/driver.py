@@ -48,6 +48,9 @@ class Decompiled:
     program : what it computes; None if no search found anything.
     model : the verdict on the model, with where it departs.
     against : the certificate of the program against a task that was named.
+    message, seconds : what came of it in a sentence, and how long it took.
+    rule, task : the rule as it was judged, and the name of the task.
+    rule_seconds, rule_queries, states : what the rule took, and of a finite machine its states.
     """
 
     program: Program | None
@@ -57,6 +60,9 @@ class Decompiled:
     seconds: float
     rule: Rule | None = None
     task: str = ""
+    rule_seconds: float = 0.0
+    rule_queries: int = 0
+    states: int | None = None
 
     @property
     def exit_code(self) -> int:
@@ -158,6 +164,7 @@ def decompile(
         rule = learner.best()
         if rule is None:
             return Decompiled(None, None, None, "no program was found", now() - began)
+        spent = now() - began, asked.queries
         say("looking for departures")
         hunt = _hunted(rule, asked, length, queries, seed)
         verdict = _verdict(rule, asked, hunt, learner, now() - began)
@@ -165,7 +172,8 @@ def decompile(
     message = verdict.explain()
     program = rule.program.with_verdict(message)
     name = "" if task is None else task.name
-    return Decompiled(program, verdict, compared, message, now() - began, rule, name)
+    taken = now() - began
+    return Decompiled(program, verdict, compared, message, taken, rule, name, *spent, learner.states)
 
 
 @contextmanager
