@@ -102,7 +102,7 @@ def is_meant(program: Any, model: dict[str, Any]) -> bool:
     return True
 
 
-def learned(model: dict[str, Any], way: str, seconds: float = 60.0) -> dict[str, Any] | None:
+def learned(model: dict[str, Any], way: str, seconds: float = 15.0) -> dict[str, Any] | None:
     """The same model by AALpy: questions, seconds and states; None if its rows are many or no numbers."""
     from aalpy.base import SUL
     from aalpy.learning_algs import run_KV, run_Lstar

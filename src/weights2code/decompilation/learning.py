@@ -15,7 +15,7 @@ import numpy as np
 from weights2code.decompilation.lines import linear_rule
 from weights2code.decompilation.machines import machine_of, rule_of
 from weights2code.decompilation.model import Model
-from weights2code.decompilation.rule import Answers, Rule, rule_from
+from weights2code.decompilation.rule import Answers, Rule, left_out, rule_from
 from weights2code.effort import seconds_left, time_is_up
 from weights2code.language import uniform
 from weights2code.verify.hunt import Hunt, drawn
@@ -25,6 +25,8 @@ from weights2code.verify.hunt import Hunt, drawn
 BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 10.0, 25.0
 #: Sequences that a machine is checked on, and states of one that is no copy of mistakes.
 MACHINE_CHECKED, FEW_STATES = 300, 9
+#: The share of sequences that may part from a sum that is near enough everywhere else.
+RARELY = 0.01
 #: Words and signs of a rule beyond which a shorter one is looked for, though it may have exceptions.
 BIG = 60
 #: Positions that beginnings have at least.
@@ -38,7 +40,7 @@ FED, NEIGHBOURS, ROUNDS = 120, 2, 3
 #: Positions of which the model is least sure, as shares, that are left out where nothing was found in all.
 UNSURE = (0.01, 0.05)
 #: Of the time that is left, what one search may take; and the most of it in seconds.
-SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
+SEARCH_SHARE, SEARCH_SECONDS = 0.4, 25.0
 #: Of the questions, what a brief hunt may take.
 BRIEF = 0.1
 #: Another rule is told if its description has at most so many times the bits.
@@ -122,20 +124,24 @@ class Learner:
         found = linear_rule(self.model, x[:, : self.length], self.near, self.outputs[0], self.name)
         if found is not None:
             self._take(found)
-        return found is not None and self._settled() and found.size <= BIG
+        return found is not None and self.rules[0].wrong <= RARELY and found.size <= BIG
 
     def _few_states(self) -> bool:
         """Whether the model is a machine of few states that has a rule, right wherever it is at home."""
-        x = self.judges[0][0][:MACHINE_CHECKED, : self.length]
-        machine = machine_of(self.model, x)
-        if machine is None:
-            return False
-        self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
-        self.states = machine.states
-        found = rule_of(machine, self.model, self.outputs, self.name)
-        if found is not None:
+        for length in dict.fromkeys((self.length, max(FEWEST, self.length // 2))):
+            x = self.judges[0][0][:MACHINE_CHECKED, :length]
+            machine = machine_of(self.model, x)
+            if machine is None or machine.states == self.states:
+                continue
+            self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
+            self.states = machine.states
+            found = rule_of(machine, self.model, self.outputs, self.name)
+            if found is None:
+                continue
             self._take(found)
-        return found is not None and machine.states <= FEW_STATES and self._settled() and self._reaches()
+            if machine.states <= FEW_STATES and self._settled() and self._reaches():
+                return True
+        return False
 
     def _short(self) -> int:
         """Half the length, but long enough that there are many sequences."""
@@ -163,7 +169,7 @@ class Learner:
 
     def _take(self, found: Rule) -> bool:
         """Judge a rule; whether it was not known."""
-        found = self._judged(found)
+        found = self._shortened(self._judged(found))
         formula = found.program.formula()
         self.say(
             f"{'; '.join(formula.splitlines())} ({found.wrong:.1%} of fresh sequences depart, "
@@ -203,6 +209,16 @@ class Learner:
         bits, exceptions, horizon = min(ways, key=lambda way: way[0])
         wrong = float((first[0] < min(self.length, horizon)).mean())
         return replace(rule, wrong=wrong, exceptions=exceptions, horizon=horizon, bits=bits)
+
+    def _shortened(self, rule: Rule) -> Rule:
+        """With parts of its formulas left out, as long as the description of everything gets shorter."""
+        while rule.size <= BIG and not time_is_up():
+            ways = [self._judged(replace(rule, program=way)) for way in left_out(rule.program)]
+            best = min(ways, key=lambda way: way.bits, default=rule)
+            if best.bits >= rule.bits:
+                break
+            rule = best
+        return rule
 
     def _first_wrong(self, rule: Rule, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The first position where each sequence parts; beyond all if none does."""

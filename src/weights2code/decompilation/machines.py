@@ -1,7 +1,8 @@
 """A finite machine by membership queries: states are told apart by the answers after a few suffixes.
 
 What Angluin's L* does, with suffixes found as Rivest and Schapire do: each sequence that the machine gets
-wrong gives one suffix that parts two states which were taken for one. All questions of a round are asked at once.
+wrong gives one suffix that parts two states which were taken for one. All questions of a round are asked at
+once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from weights2code.views.states import numbered
 MOST_SYMBOLS, MOST_STATES = 12, 24
 #: Suffixes that states are told apart by at first, at most.
 FIRST_SUFFIXES = 12
+#: By how much words may be longer than the sequences.
+MORE = 4
 #: Sequences that are wrong, each of which gives a suffix.
 ROUNDS = 60
 #: Rules of the states for which formulas of the outputs are looked for.
@@ -68,7 +71,8 @@ def machine_of(model: Model, x: np.ndarray) -> Machine | None:
     rows = every_row(model.domains)
     if rows is None or len(rows) > MOST_SYMBOLS or not model.reading.whole:
         return None
-    seen = Observed(model, rows, min(2 * x.shape[1], model.longest or 2 * x.shape[1]))
+    most = x.shape[1] + MORE
+    seen = Observed(model, rows, min(most, model.longest or most))
     read = (x[:, :, None] == rows).all(-1).argmax(-1)
     right = model(x)[0]
     suffixes: list[Word] = [(symbol,) for symbol in range(len(rows))]

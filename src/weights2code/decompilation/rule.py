@@ -7,17 +7,19 @@ many states that copies a model's mistakes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weights2code.data.own_problem import from_lists
 from weights2code.errors import InputError
-from weights2code.language import Const, Domain, Recurrence, Step
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Step, op
 from weights2code.language.python_source import formula_lines
 from weights2code.program import Program
 from weights2code.settings import Settings
+from weights2code.simplify.expressions import places
 from weights2code.verify import Certificate
 
 #: Where programs come from.
@@ -118,3 +120,25 @@ def _constant(
     steps = tuple(Step(output, Const(float(value))) for output, value in zip(outputs, row, strict=True))
     machine = Recurrence(tuple(columns), steps, tuple(outputs))
     return Rule(Program(name, machine, tuple(columns.values()), whole, ORIGIN), None)
+
+
+def left_out(program: Program) -> Iterator[Program]:
+    """The program with one part of a formula in place of what it is a part of, and with a bound less."""
+    machine = program.recurrence
+    for i, step in enumerate(machine.steps):
+        if not isinstance(step.definition, Expr):
+            continue
+        for part, put in places(step.definition):
+            for way in _ways(part):
+                steps = (*machine.steps[:i], Step(step.name, put(way)), *machine.steps[i + 1 :])
+                with suppress(ValueError):
+                    yield replace(program, recurrence=replace(machine, steps=steps).live())
+
+
+def _ways(part: Expr) -> list[Expr]:
+    if not isinstance(part, Op):
+        return []
+    bounded = (
+        [op("max", *part.args[:2]), op("min", part.args[0], part.args[2])] if part.name == "clip" else []
+    )
+    return [*part.args, *bounded]
