@@ -9,7 +9,7 @@ from training import Recipe
 GALLERY = [
     Recipe("gru_parity", "parity", "gru", "x=0..1", 10, 2),
     Recipe("lstm_depth", "clipped_depth", "lstm", "x=0..1", 12, 9, width=32, steps=2500),
-    Recipe("elman_modulo", "modulo", "rnn", "x=0..2", 10, 3, width=64, steps=4000, rate=2e-3),
+    Recipe("elman_modulo", "modulo", "rnn", "x=0..2", 10, 3, width=48, steps=2000, rate=2e-3),
     Recipe(
         "former_same_key",
         "same_key",

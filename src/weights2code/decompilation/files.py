@@ -85,7 +85,7 @@ def facts(found: Decompiled, folder: RunFolder) -> list[tuple[str, str]]:
     model = found.model
     if model is None:
         return [("result", found.message), ("time", f"{found.seconds:.1f} s")]
-    rows = [("verdict", model.verdict), ("why", model.explain()), ("outputs", f"read {model.reading}")]
+    rows = [("verdict", model.verdict), ("why", model.explain()), ("outputs", model.reading)]
     rows += [("found out", line) for line in model.how]
     if model.shortest is not None:
         rows.append(("inputs", inputs_in_words(model.shortest.inputs)))

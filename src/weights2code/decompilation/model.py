@@ -79,8 +79,8 @@ class Reading:
         return {
             "argmax": "the place of the largest number",
             "sign": "1 where the number is above 0",
-            "round": "rounded",
-            "real": f"as they are, within {self.tolerance:.3g}",
+            "round": "numbers, rounded",
+            "real": f"numbers as they are, within {self.tolerance:.3g}",
         }[self.kind]
 
     def read(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

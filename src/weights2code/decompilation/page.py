@@ -153,6 +153,6 @@ def _row(x: np.ndarray) -> str:
 def _asked(found: Decompiled) -> str:
     model = found.model
     assert model is not None
-    items = [f"outputs are read {model.reading}", *model.how, f"{model.queries} sequences were asked"]
+    items = [f"outputs: {model.reading}", *model.how, f"{model.queries} sequences were asked"]
     items += [f"another rule is nearly as short: {rule}" for rule in model.other_rules]
     return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
