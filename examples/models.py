@@ -1,4 +1,4 @@
-"""Three models for `w2c decompile`: functions (n, T, columns) -> (n, T, k), and what was meant by one of them."""
+"""Three models for `w2c decompile`, functions (n, T, columns) -> (n, T, k), and what was meant by one."""
 
 import numpy as np
 

@@ -24,6 +24,7 @@ from training import columns_of, drawn
 from weights2code.cli.decompile import ranges
 from weights2code.decompilation.driver import decompile, host_of
 from weights2code.decompilation.model import Asking, introduced
+from weights2code.errors import InputError
 from weights2code.tasks.task import read_columns
 
 ROOT = Path(__file__).parents[2]
@@ -144,7 +145,7 @@ def learned(model: dict[str, Any], way: str, seconds: float = 15.0) -> dict[str,
         try:
             machine = run(alphabet, system, oracle, "mealy", cache_and_non_det_check=False, print_level=0)
             states = len(machine.states)
-        except TimeoutError:
+        except (TimeoutError, InputError):  # it asks for longer sequences than the model takes
             states = None
         return {
             "queries": asked.queries,

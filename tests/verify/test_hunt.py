@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from weights2code.language import BITS, Recurrence, Step, Var, integers, reals
-from weights2code.verify.hunt import Hunt, all_sequences, drawn, every_row
+from weights2code.verify import certify
+from weights2code.verify.hunt import Hunt, all_sequences, counterexample, drawn, every_row
 
 PARITY = Recurrence(("x",), (Step("y", (Var("x") + Var("y", 1)) % 2),), ("y",))
 
@@ -101,3 +102,19 @@ def test_drawn_sequences_stay_in_their_domains(length):
     x = drawn(np.random.default_rng(1), (BITS, integers(2, 5), reals(0, 1)), 50, length)
     assert x.shape == (50, length, 3)
     assert ((x[..., 1] >= 2) & (x[..., 1] <= 5) & (x[..., 1] == np.round(x[..., 1]))).all()
+
+
+def test_certificate_of_a_program_is_hunted_too():
+    """A rule that is wrong only after 14 ones in a row, against what can be run and no more."""
+
+    class Given:
+        def run(self, x):
+            run = np.zeros(x.shape[:2])
+            for t in range(x.shape[1]):
+                run[:, t] = np.where(x[:, t, 0] == 1, (run[:, t - 1] if t else 0) + 1, 0)
+            return ((np.cumsum(x[:, :, 0], 1) % 2 + (run >= 14)) % 2)[..., None]
+
+    found = certify(PARITY, reference=Given(), domains=(BITS,), length=6, integer_outputs=True)
+    assert found.verdict == "failed"
+    assert found.counterexample == ((1.0,),) * 14
+    assert counterexample(PARITY, PARITY, (BITS,), 6, 0) is None

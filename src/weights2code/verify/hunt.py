@@ -16,6 +16,8 @@ import numpy as np
 
 from weights2code.effort import time_is_up
 from weights2code.language import Domain, Recurrence, uniform
+from weights2code.tasks.step_function import Reference
+from weights2code.verify.certificate import Sequence
 
 #: Sequences (n, T, columns) -> outputs (n, T, outputs), and how sure they are (n, T): the distance to where
 #: another output would be given, infinite if nobody knows.
@@ -39,6 +41,9 @@ POOL, THINNEST, GENERATIONS = 384, 48, 20
 MISSES = 12
 #: Values from which on an input is a number, and not one of a few.
 MANY = 9
+#: Sequences that a specification is asked, by how much whole numbers are wrong, the size of values up to
+#: which float64 loses no digit, and departures that are looked at for it.
+SPECIFIED, WRONG, SMALL, KEPT_BRIEFLY = 3000, 0.5, 2.0**50, 20
 #: Ways of drawing sequences that uniform ones miss.
 STYLES = 6
 
@@ -335,6 +340,29 @@ class Hunt:
             if len(found) == count:
                 break
         return found
+
+
+def counterexample(
+    program: Recurrence, reference: Reference, domains: tuple[Domain, ...], length: int, seed: int
+) -> Sequence | None:
+    """A short sequence on which whole numbers of a program are not those of its specification, if a hunt
+    finds any; where values outgrow float64 nothing is said."""
+    if not all(domain.discrete for domain in domains):
+        return None
+
+    def target(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        right = reference.run(x)
+        return right, np.full(right.shape[:2], np.inf)
+
+    rng = np.random.default_rng(seed)
+    hunt = Hunt(program, target, domains, length, None, WRONG, SPECIFIED, rng)
+    with np.errstate(all="ignore"):
+        hunt.whole()
+        for x in hunt.departed[:KEPT_BRIEFLY]:
+            values = [*program.trace(x[None]).values(), reference.run(x[None])]
+            if all(np.isfinite(v).all() and np.abs(v).max(initial=0.0) < SMALL for v in values):
+                return tuple(map(tuple, x.tolist()))
+    return None
 
 
 def drawn(
