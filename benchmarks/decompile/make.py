@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from networks import make
 from recipes import DAMAGED, GALLERY
 
 from rules import RULES
-from training import make
 
 FOLDER = Path("runs/decompile")
 

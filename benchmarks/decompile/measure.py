@@ -18,9 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from networks import columns_of, drawn
+
 import records
 from rules import RULES
-from training import columns_of, drawn
 from weights2code.cli.decompile import ranges
 from weights2code.decompilation.driver import decompile, host_of
 from weights2code.decompilation.model import Asking, introduced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from training import Recipe
+from networks import Recipe
 
 GALLERY = [
     Recipe("gru_parity", "parity", "gru", "x=0..1", 10, 2),

@@ -2,22 +2,51 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import weights2code
 from weights2code.cli import main
+from weights2code.decompilation.driver import Decompiled
+from weights2code.decompilation.feeds import Form
+from weights2code.decompilation.hosts import Own
+from weights2code.decompilation.machines import machine_of, rule_of
+from weights2code.decompilation.model import Model, Reading
+from weights2code.decompilation.verdict import ModelCertificate
 from weights2code.errors import InputError
+from weights2code.language import BITS, uniform
+from weights2code.program import Program
 
 FILE = Path(__file__).with_name("models.py")
+MOVES = np.array([[1, 2], [3, 0], [4, 5], [5, 4], [0, 3], [2, 1]])
+GIVES = np.array([0, 1, 0, 0, 1, 1])
 
 
-def test_model_that_is_its_program(tmp_path):
-    found = weights2code.decompile(f"{FILE}:parity", {"x": (0, 1)}, 6, queries=4000, against="parity")
-    assert found.program.run([1, 0, 1, 1]).tolist() == [1, 1, 0, 1]
+def six_states(x: np.ndarray) -> np.ndarray:
+    """What a machine gives, (n, T)."""
+    state, answers = np.zeros(len(x), int), []
+    for t in range(x.shape[1]):
+        state = MOVES[state, x[:, t, 0].astype(int)]
+        answers.append(GIVES[state])
+    return np.stack(answers, 1)
+
+
+def decompiled(name: str, length: int, **asked: Any) -> tuple[Program, ModelCertificate, Decompiled]:
+    """What came of a model of bits: there must be a program."""
+    found = weights2code.decompile(f"{FILE}:{name}", {"x": (0, 1)}, length, **asked)
+    assert found.program is not None
+    assert found.model is not None
+    return found.program, found.model, found
+
+
+def test_model_that_is_its_program():
+    program, model, found = decompiled("parity", 6, queries=4000, against="parity")
+    assert program.run([1, 0, 1, 1]).tolist() == [1, 1, 0, 1]
     assert found.exit_code == 0
-    assert found.model.verdict == "exhaustive"
+    assert model.verdict == "exhaustive"
+    assert found.against is not None
     assert found.against.verdict == "proved"
     assert set(found.agreement.values()) == {1.0}
     assert found.shortest is None
@@ -25,25 +54,46 @@ def test_model_that_is_its_program(tmp_path):
 
 
 def test_departure_is_the_shortest_there_is():
-    found = weights2code.decompile(f"{FILE}:parity_to_nine", {"x": (0, 1)}, 8, queries=10_000)
-    assert found.program.run(np.ones(12)).tolist() == [1, 0] * 6
+    program, model, found = decompiled("parity_to_nine", 8, queries=10_000)
+    assert program.run(np.ones(12)).tolist() == [1, 0] * 6
     assert found.exit_code == 1
+    assert found.shortest is not None
     assert found.shortest.inputs[:, 0].tolist() == [1] * 10
     assert (found.shortest.model, found.shortest.meant) == ((1.0,), (0.0,))
-    assert found.model.proven_shortest
-    assert found.model.queries <= 10_000
-    assert found.model.exhaustive == 9
+    assert model.proven_shortest
+    assert model.queries <= 10_000
+    assert model.exhaustive == 9
 
 
 def test_rule_is_preferred_to_a_copy_of_its_mistakes():
-    found = weights2code.decompile(f"{FILE}:count_to_nine", {"x": (1, 2)}, 9, queries=4000, time_limit=60)
-    assert found.program.formula() == "y[t] = y[t-1] + 1"
-    assert len(found.shortest.inputs) == 10
+    program, model, _ = decompiled("count_to_nine", 9, queries=4000, time_limit=60)
+    assert program.formula() == "y[t] = y[t-1] + 1"
+    assert model.shortest is not None
+    assert len(model.shortest.inputs) == 10
+
+
+def test_average_has_the_digits_that_the_tolerance_allows():
+    columns = {"v": (0.0, 1.0)}
+    found = weights2code.decompile(f"{FILE}:average", columns, 12, read="real:1e-3", queries=4000)
+    assert found.program is not None
+    assert found.program.formula() == "y[t] = 0.1*v[t] + 0.9*y[t-1]"
+    assert found.exit_code == 0
+
+
+def test_machine_of_six_states_takes_few_questions():
+    x = uniform(np.random.default_rng(0), (BITS,), 200, 10)
+    model = Model(Own(six_states), {"x": BITS}, Form("numbers", "float64"), reading=Reading("round"))
+    machine = machine_of(model, x)
+    assert machine is not None
+    assert machine.states == 6
+    assert model.queries < 300
+    rule = rule_of(machine, model, ("y",), "six")
+    assert rule is not None
+    assert (rule.recurrence.run(x)[..., 0] == six_states(x)).all()
 
 
 def test_constant_is_a_program():
-    found = weights2code.decompile(f"{FILE}:constant", {"x": (0, 1)}, 5, queries=3000)
-    assert found.program.formula() == "y[t] = 1"
+    assert decompiled("constant", 5, queries=3000)[0].formula() == "y[t] = 1"
 
 
 def test_command_leaves_files(tmp_path, capsys):

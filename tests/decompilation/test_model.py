@@ -1,5 +1,6 @@
 """How a model is asked, what is found out about it, and how one that cannot be asked is refused."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,9 @@ BIT = {"x": BITS}
 
 
 def known(name, columns=BIT, length=8, **asking):
-    import importlib.util
-
     spec = importlib.util.spec_from_file_location("models_of_tests", FILE)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return introduced(Own(getattr(module, name)), columns, Asking(length, **asking))

@@ -92,6 +92,7 @@ def test_reals_may_differ_by_the_tolerance():
 
 def test_every_row_and_every_sequence():
     rows = every_row((BITS, integers(1, 3)))
+    assert rows is not None
     assert len(rows) == 6
     assert len(np.unique(np.concatenate(list(all_sequences(rows, 3))).reshape(216, -1), axis=0)) == 216
     assert every_row((reals(0, 1),)) is None

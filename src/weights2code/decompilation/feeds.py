@@ -23,6 +23,10 @@ from weights2code.errors import InputError
 Kind = Literal["numbers", "tokens", "one-hot", "separate"]
 
 
+#: Tuples in tuples that a model may return.
+DEEPEST = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """How inputs may be given: the kind, the type of numbers, the width of the last axis if it is known."""
@@ -180,15 +184,18 @@ def _from_python(path: Path, name: str) -> Any:
 
 def as_array(out: Any) -> np.ndarray:
     """The array in what a model returned: itself, the first of a tuple, the logits of a dictionary."""
-    for _ in range(4):
-        if isinstance(out, (tuple, list)) and out and not np.isscalar(out[0]):
-            out = out[0]
-        elif isinstance(out, dict) and out:
-            out = out.get("logits", next(iter(out.values())))
-        elif hasattr(out, "logits"):
-            out = out.logits
+    for _ in range(DEEPEST):
+        out = _inside(out)
     out = out.detach().cpu().double() if hasattr(out, "detach") else out
     return np.asarray(out)
+
+
+def _inside(out: Any) -> Any:
+    if isinstance(out, dict):
+        return out.get("logits", next(iter(out.values()), out))
+    if hasattr(out, "logits"):
+        return out.logits
+    return out[0] if isinstance(out, (tuple, list)) and len(out) and not np.isscalar(out[0]) else out
 
 
 def said(error: BaseException) -> str:

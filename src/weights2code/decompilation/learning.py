@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.decompilation.lines import linear_rule
-from weights2code.decompilation.machines import machine_of, rule_of
+from weights2code.decompilation.machines import is_hidden, machine_of, rule_of
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import Answers, Rule, left_out, rule_from
 from weights2code.effort import seconds_left, time_is_up
@@ -27,6 +27,8 @@ BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 10
 MACHINE_CHECKED, FEW_STATES = 300, 9
 #: The share of sequences that may part from a sum that is near enough everywhere else.
 RARELY = 0.01
+#: Words and signs of a rule that no search would make shorter.
+SHORT = 24
 #: Words and signs of a rule beyond which a shorter one is looked for, though it may have exceptions.
 BIG = 60
 #: Positions that beginnings have at least.
@@ -139,7 +141,8 @@ class Learner:
             if found is None:
                 continue
             self._take(found)
-            if machine.states <= FEW_STATES and self._settled() and self._reaches():
+            short = is_hidden(machine) or self.rules[0].size <= SHORT
+            if short and machine.states <= FEW_STATES and self._settled() and self._reaches():
                 return True
         return False
 

@@ -93,6 +93,11 @@ def machine_of(model: Model, x: np.ndarray) -> Machine | None:
     return None
 
 
+def is_hidden(machine: Machine) -> bool:
+    """Whether no window of what is visible tells the states apart: then no rule without a state is shorter."""
+    return visible_window(machine) is None
+
+
 def _closed(seen: Observed, suffixes: list[Word]) -> tuple[list[Word], np.ndarray, np.ndarray] | None:
     """The shortest word to each state, the moves, and the outputs (states, rows, outputs)."""
     symbols = range(len(seen.rows))
@@ -135,7 +140,7 @@ def _first_wrong(moves: np.ndarray, answers: np.ndarray, read: np.ndarray, right
 
 
 def _parting(seen: Observed, states: list[Word], moves: np.ndarray, word: Word) -> Word | None:
-    """The suffix that parts a state from one that it was taken for, on the way of a word that is wrong."""
+    """The suffix that parts a state from one that it was taken for, on the way of a wrong word."""
     ways, state = [], 0
     for i in range(len(word)):
         ways.append((*states[state], *word[i:]))
@@ -155,10 +160,7 @@ def _machine(rows: np.ndarray, moves: np.ndarray, answers: np.ndarray) -> Machin
 
 
 def rule_of(machine: Machine, model: Model, outputs: tuple[str, ...], name: str) -> Rule | None:
-    """The shortest program of a machine; None if a window of what is visible is enough, which others find, or
-    if its states have no rule."""
-    if machine.states > 1 and visible_window(machine) is not None:
-        return None
+    """The shortest program of a machine; None if its states have no rule."""
     columns = tuple(model.columns)
     stem = "state" if "state" not in (*columns, *outputs) else "state_"
     state, reads = Var(stem, 1), tuple(Var(column) for column in columns)

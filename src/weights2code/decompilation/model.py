@@ -249,7 +249,7 @@ def _formed(host: Host, columns: Mapping[str, Domain], asking: Asking, rng: np.r
     """The first form that the model answers to."""
     domains, failure = tuple(columns.values()), ""
     for form in _forms(host.forms, domains, asking.one_hot):
-        model = Model(host, columns, form, asking.time_first, asking.at or "every", asking.longest)
+        model = Model(host, columns, form, asking.time_first, asking.at or "every", longest=asking.longest)
         try:
             if _fits(model, rng, asking.length, found_out=asking.at is None):
                 kinds = {known.kind for known in host.forms}
