@@ -92,6 +92,14 @@ def test_machine_of_six_states_takes_few_questions():
     assert (rule.recurrence.run(x)[..., 0] == six_states(x)).all()
 
 
+def test_questions_are_counted_prefix_by_prefix():
+    found = weights2code.decompile(f"{FILE}:last_alone", {"x": (0, 2)}, 6, queries=20_000)
+    assert found.program is not None
+    assert found.program.run([2, 2, 1, 1]).tolist() == [2, 1, 2, 0]
+    assert found.model is not None
+    assert found.model.queries <= 20_000
+
+
 def test_constant_is_a_program():
     assert decompiled("constant", 5, queries=3000)[0].formula() == "y[t] = 1"
 

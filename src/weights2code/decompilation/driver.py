@@ -227,7 +227,8 @@ def _hunted(rule: Rule, model: Model, length: int, queries: int, seed: int) -> H
     budget = max(FEWEST // 2, int((1 - MEASURING) * queries) - model.queries)
     rng = np.random.default_rng(seed + 1)
     raw = model.raw if model.reading.kind in ("round", "real") else None
-    hunt = Hunt(rule.recurrence, model, model.domains, length, model.longest, near, budget, rng, raw)
+    domains, last = model.domains, model.at == "last"
+    hunt = Hunt(rule.recurrence, model, domains, length, model.longest, near, budget, rng, raw, last)
     hunt.whole()
     return hunt
 
@@ -237,7 +238,7 @@ def _verdict(rule: Rule, model: Model, hunt: Hunt, learner: Learner, seconds: fl
     agreement, parting, lengths = {}, [], hunt.lengths()
     most = int(MEASURING * learner.budget) // (2 * len(lengths))
     for steps in lengths:
-        count = min(MOST_SEQUENCES, most, max(32, POSITIONS // steps))
+        count = max(8, min(MOST_SEQUENCES, most // hunt.each(steps), POSITIONS // steps))
         wrong, _ = hunt.compare(uniform(hunt.rng, model.domains, count, steps))
         agreement[steps] = Share(float(1 - wrong.any(1).mean()), float(1 - wrong.mean()))
         x = drawn(hunt.rng, model.domains, count, steps)

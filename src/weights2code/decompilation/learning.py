@@ -16,13 +16,15 @@ from weights2code.decompilation.lines import linear_rule
 from weights2code.decompilation.machines import is_hidden, machine_of, rule_of
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import Answers, Rule, left_out, rule_from
-from weights2code.effort import seconds_left, time_is_up
+from weights2code.effort import seconds_left, time_is_up, within
 from weights2code.language import uniform
 from weights2code.verify.hunt import Hunt, drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
 #: rule does not reach, and of saying so.
 BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 10.0, 25.0
+#: What the rule of a machine may take.
+MACHINE_SECONDS = 10.0
 #: Sequences that a machine is checked on, and states of one that is no copy of mistakes.
 MACHINE_CHECKED, FEW_STATES = 300, 9
 #: The share of sequences that may part from a sum that is near enough everywhere else.
@@ -69,7 +71,7 @@ class Learner:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
         domains = self.model.domains
-        count = min(JUDGED, max(64, self.budget // 20))
+        count = min(JUDGED, max(64, self.budget // (20 * self._each)))
         beyond = min(2 * self.length, self.model.longest or 2 * self.length)
         plain = uniform(self.rng, domains, count, beyond)
         styled = drawn(self.rng, domains, count, self.length)
@@ -78,7 +80,12 @@ class Learner:
     @property
     def _count(self) -> int:
         """Sequences that are learned from at first."""
-        return min(LEARNED, max(100, self.budget // 8))
+        return min(LEARNED, max(100, self.budget // (8 * self._each)))
+
+    @property
+    def _each(self) -> int:
+        """Questions that a sequence takes."""
+        return self.length if self.model.at == "last" else 1
 
     @property
     def near(self) -> float:
@@ -137,7 +144,8 @@ class Learner:
                 continue
             self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
             self.states = machine.states
-            found = rule_of(machine, self.model, self.outputs, self.name)
+            with within(MACHINE_SECONDS):
+                found = rule_of(machine, self.model, self.outputs, self.name)
             if found is None:
                 continue
             self._take(found)
@@ -235,7 +243,10 @@ class Learner:
             return []
         budget = int(BRIEF * max(0, self.budget - self.model.queries))
         rule, domains, longest = self.rules[0], self.model.domains, self.model.longest
-        hunt = Hunt(rule.recurrence, self.model, domains, self.length, longest, self.near, budget, self.rng)
+        near, rng, last = self.near, self.rng, self.model.at == "last"
+        hunt = Hunt(
+            rule.recurrence, self.model, domains, self.length, longest, near, budget, rng, by_prefix=last
+        )
         hunt.briefly()
         return [x for x in hunt.departed if len(x) <= min(rule.horizon, self.length)]
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import ORIGIN, Rule
-from weights2code.language import Recurrence, Step, Var
-from weights2code.memory.formulas import answers_of
+from weights2code.language import Expr, Recurrence, Step, Var
+from weights2code.memory.formulas import formula_of, table_of, transitions
 from weights2code.memory.machine import Machine
-from weights2code.memory.screen import visible_window
 from weights2code.program import Program
 from weights2code.simplify import simplify_recurrence
 from weights2code.simplify.cost import cost
@@ -33,6 +32,8 @@ MORE = 4
 ROUNDS = 60
 #: Rules of the states for which formulas of the outputs are looked for.
 RULES = 3
+#: Effort for the formula of an output, in seconds of a usual machine.
+EFFORT = 0.5
 
 Word = tuple[int, ...]
 
@@ -94,8 +95,17 @@ def machine_of(model: Model, x: np.ndarray) -> Machine | None:
 
 
 def is_hidden(machine: Machine) -> bool:
-    """Whether no window of what is visible tells the states apart: then no rule without a state is shorter."""
-    return visible_window(machine) is None
+    """Whether no window of inputs and outputs, however long, tells the states apart: two states that give the
+    same for the same rows can go on doing so for ever."""
+    alike = (machine.answers[:, None] == machine.answers[None]).all(3)  # (states, states, rows)
+    apart = np.logical_not(np.eye(machine.states, dtype=bool))
+    first, second = machine.moves[:, None], machine.moves[None]
+    for _ in range(machine.states**2 + 1):
+        goes_on = (alike & apart[first, second]).any(2) & apart
+        if (goes_on == apart).all():
+            return bool(apart.any())
+        apart = goes_on
+    return False
 
 
 def _closed(seen: Observed, suffixes: list[Word]) -> tuple[list[Word], np.ndarray, np.ndarray] | None:
@@ -165,16 +175,31 @@ def rule_of(machine: Machine, model: Model, outputs: tuple[str, ...], name: str)
     stem = "state" if "state" not in (*columns, *outputs) else "state_"
     state, reads = Var(stem, 1), tuple(Var(column) for column in columns)
     found: list[tuple[float, Recurrence]] = []
-    for numbers in numbered(machine, state, reads)[:RULES]:
-        answers = answers_of(machine, numbers.numbers[:, None], (stem,), reads, (numbers.rule,))
+    for order in numbered(machine, state, reads)[:RULES]:
+        answers = _answers(machine, order.numbers[:, None], stem, reads)
         if answers is None:
             continue
-        steps = [Step(stem, numbers.rule)]
+        steps = [Step(stem, order.rule)]
         steps += [Step(output, answer) for output, answer in zip(outputs, answers, strict=True)]
-        start = {stem: float(numbers.numbers[0])} if numbers.numbers[0] else {}
-        total = numbers.cost + sum(map(cost, answers))
+        start = {stem: float(order.numbers[0])} if order.numbers[0] else {}
+        total = order.cost + sum(map(cost, answers))
         found.append((total, Recurrence(columns, tuple(steps), outputs, start).live()))
     if not found:
         return None
-    machine_text = simplify_recurrence(min(found, key=lambda pair: pair[0])[1], model.domains)
-    return Rule(Program(name, machine_text, model.domains, True, ORIGIN), None)
+    rule = simplify_recurrence(min(found, key=lambda pair: pair[0])[1], model.domains)
+    return Rule(Program(name, rule, model.domains, True, ORIGIN), None)
+
+
+def _answers(machine: Machine, numbers: np.ndarray, stem: str, reads: tuple[Var, ...]) -> list[Expr] | None:
+    """A formula of each output: of the state that is come to, else of the one before and what is read."""
+    before, read, after, outputs = transitions(machine, numbers)
+    found = []
+    for target in outputs.T:
+        variables, columns = (Var(stem, 1), *reads), np.hstack([before, read])
+        if all(len(np.unique(target[after[:, 0] == number])) == 1 for number in np.unique(after)):
+            variables, columns = (Var(stem),), after
+        formula = formula_of(columns, target, variables, EFFORT) or table_of(columns, target, variables)
+        if formula is None:
+            return None
+        found.append(formula)
+    return found

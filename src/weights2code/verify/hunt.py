@@ -86,6 +86,7 @@ class Hunt:
     budget : sequences that may be asked.
     rng : draws sequences.
     raw : what the target's outputs are before they are rounded, if that says more.
+    by_prefix : whether each prefix of a sequence is a question of its own.
     departed : of those that were found the shortest, by their first wrong position.
     exhaustive : every sequence up to this length was asked, and both agree on them.
     asked, kept : how many sequences were, and how many are kept for what comes later.
@@ -101,6 +102,7 @@ class Hunt:
     budget: int
     rng: np.random.Generator
     raw: Callable[[np.ndarray], np.ndarray] | None = None
+    by_prefix: bool = False
     departed: list[np.ndarray] = field(default_factory=list)
     exhaustive: int = 0
     asked: int = 0
@@ -111,6 +113,10 @@ class Hunt:
     def left(self) -> int:
         """Sequences that may still be asked, without those that are kept for later."""
         return max(0, self.budget - self.kept - self.asked) if not time_is_up() else 0
+
+    def each(self, length: int) -> int:
+        """Questions that a sequence takes."""
+        return length if self.by_prefix else 1
 
     @property
     def shortest(self) -> int | None:
@@ -157,7 +163,7 @@ class Hunt:
             apart = np.abs(self.program.run(x) - right).max(2)
         wrong = ~(apart <= self.near)
         room = np.minimum(room, np.where(wrong, 0.0, self.near - apart)) if np.isinf(room).all() else room
-        self.asked += len(x)
+        self.asked += len(x) * self.each(x.shape[1])
         self._keep(x, wrong, room)
         return wrong, room
 
@@ -182,7 +188,7 @@ class Hunt:
             return
         most, length = share * self.left, 0
         limit = (self.shortest or (self.longest or 64) + 1) - 1
-        while length < limit and len(rows) ** (length + 1) <= most:
+        while length < limit and len(rows) ** (length + 1) * self.each(length + 1) <= most:
             length += 1
         if length <= self.exhaustive:
             return
@@ -195,7 +201,7 @@ class Hunt:
     def structured(self, lengths: tuple[int, ...]) -> None:
         """Uniform sequences and others, fewer the longer they are."""
         for length in lengths:
-            count = int(min(self.left // 8, 4096, max(64, 40_000 // length)))
+            count = min(self.left // (8 * self.each(length)), 4096, max(64, 40_000 // length))
             if count:
                 self.compare(drawn(self.rng, self.domains, count, length))
 
@@ -208,7 +214,7 @@ class Hunt:
         middle = np.array([np.floor((a + b) / 2) for a, b in zip(low, high, strict=True)])
         for length in self.lengths():
             size = length * len(self.domains)
-            if self.left < size + 3:
+            if self.left < (size + 3) * self.each(length):
                 return
             x = np.repeat(np.broadcast_to(middle, (length, len(middle)))[None], size + 1, 0).copy()
             x[1:].reshape(size, -1)[np.arange(size), np.arange(size)] = np.broadcast_to(
@@ -222,7 +228,7 @@ class Hunt:
     def _apart(self, x: np.ndarray) -> np.ndarray:
         """By how much both differ at the end, with its sign, before anything is rounded."""
         assert self.raw is not None
-        self.asked += len(x)
+        self.asked += len(x) * self.each(x.shape[1])
         with np.errstate(all="ignore"):
             program = self.program.run(x)[:, -1].sum(1)
         return np.nan_to_num(self.raw(x)[:, -1].sum(1) - program)
@@ -238,7 +244,7 @@ class Hunt:
                 again = np.repeat(rows[:, None], length - len(way), 1)
                 turns = self._in_turn(rows, length - len(way))
                 tails = np.concatenate([tails, again, turns])
-            if self.left < len(tails):
+            if self.left < len(tails) * self.each(length):
                 return
             self.compare(np.concatenate([np.repeat(way[None], len(tails), 0), tails], 1))
 
@@ -270,7 +276,7 @@ class Hunt:
         if start is not None:
             pool[: len(start)] = start[:POOL]
         for _ in range(generations):
-            if self.left < len(pool):
+            if self.left < len(pool) * self.each(length):
                 return
             _, room = self.compare(pool)
             if np.isinf(room).all() or (self.shortest or np.inf) < (before or np.inf):
