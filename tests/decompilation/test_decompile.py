@@ -92,6 +92,15 @@ def test_machine_of_six_states_takes_few_questions():
     assert (rule.recurrence.run(x)[..., 0] == six_states(x)).all()
 
 
+@pytest.mark.slow
+def test_network_of_a_run_is_proved_by_the_kernel(tmp_path):
+    assert main(["run", "parity_last2", "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    found = weights2code.decompile(str(tmp_path / "run"), {"x": (0, 1)}, 6, queries=4000)
+    assert found.model is not None
+    assert found.model.verdict == "proved"
+    assert "rounding border" in found.model.method
+
+
 def test_questions_are_counted_prefix_by_prefix():
     found = weights2code.decompile(f"{FILE}:last_alone", {"x": (0, 2)}, 6, queries=20_000)
     assert found.program is not None
@@ -122,6 +131,8 @@ def test_command_leaves_files(tmp_path, capsys):
     assert "<script" not in page
     assert main(["verify", str(out)]) == 2
     assert "holds the program of a model that existed" in capsys.readouterr().err
+    assert main([*command, "--length", "7"]) == 2
+    assert "what other options gave" in capsys.readouterr().err
     table = tmp_path / "rows.csv"
     table.write_text("x\n1\n1\n0\n")
     assert main(["predict", str(out), str(table)]) == 0

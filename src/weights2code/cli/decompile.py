@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weights2code.cli.interrupts import whole_output
 from weights2code.errors import InputError
-from weights2code.run_folder import RunFolder, begin
+from weights2code.run_folder import CONFIG, RunFolder, begin
 from weights2code.settings import Settings
 
 #: A range: two whole numbers, or two numbers of which one has a point or an exponent.
@@ -37,9 +37,13 @@ def decompile(options: argparse.Namespace) -> int:
         if not silent:
             print(line, file=sys.stderr, flush=True)
 
+    told = {"model": options.model, "inputs": options.inputs, **asked}
     with begin(options.out or Path("w2c-runs") / f"{place}-decompiled", name, settings) as folder:
+        before = folder.read_json(CONFIG).get("decompiled", told)
+        if before != told:
+            raise InputError(f"{folder.path} holds what other options gave; choose another --out.")
         found = decompile_model(options.model, inputs, **asked, seed=seed, time_limit=limit, say=say)
-        leave(found, folder, {"model": options.model, "inputs": options.inputs, **asked})
+        leave(found, folder, told)
         _show(found, folder, options)
     return found.exit_code
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from weights2code.decompilation.hosts import Apart, Host, Own
 from weights2code.decompilation.learning import Learner
-from weights2code.decompilation.linear import bound
 from weights2code.decompilation.model import Asking, Model, introduced
+from weights2code.decompilation.proofs import proved
 from weights2code.decompilation.regions import Region, regions
 from weights2code.decompilation.rule import Rule
 from weights2code.decompilation.verdict import ModelCertificate, Share
@@ -169,7 +169,7 @@ def decompile(
         say("looking for departures")
         hunt = _hunted(rule, asked, length, queries, seed)
         verdict = _verdict(rule, asked, hunt, learner, now() - began)
-        verdict = _proved(verdict, model, rule, asked)
+        verdict = proved(verdict, model, rule, asked)
     compared = None if task is None else _against(rule, columns, task, length)
     message = verdict.explain()
     program = rule.program.with_verdict(message)
@@ -266,25 +266,6 @@ def _verdict(rule: Rule, model: Model, hunt: Hunt, learner: Learner, seconds: fl
         seconds=seconds,
         other_rules=tuple("; ".join(o.program.formula().splitlines()) for o in learner.others()),
         outputs=rule.recurrence.outputs,
-    )
-
-
-def _proved(verdict: ModelCertificate, given: Any, rule: Rule, model: Model) -> ModelCertificate:
-    """The verdict at every length, where model and program are linear."""
-    plain = model.form.kind == "numbers" and model.at == "every" and not model.time_first
-    numbers = model.reading.kind in ("round", "real") and len(rule.recurrence.outputs) == 1
-    if verdict.departures or not (plain and numbers and str(given).endswith(".onnx")):
-        return verdict
-    error = bound(str(given), rule.recurrence, model.domains)
-    if error is None or error >= (0.5 if model.reading.whole else model.reading.tolerance):
-        return verdict
-    return replace(
-        verdict,
-        verdict="proved" if model.reading.whole else "bounded",
-        covers="at every length, for all inputs of the domain",
-        method=f"both are linear, and their largest difference over all inputs is {error:.3g}, from the "
-        "matrices in the file, with what rounding of its 32-bit numbers may add",
-        error=error,
     )
 
 
