@@ -231,6 +231,7 @@ def _opened(options: argparse.Namespace) -> RunFolder:
     """The run folder that a later stage is about; a task of one's own is run if its file is named."""
     folder = open_existing(options.folder)
     if "decompiled" in folder.read_json(CONFIG):
+        folder.close()
         raise InputError(
             f"{folder.path} holds the program of a model that existed, {folder.source}; make it again with "
             "`w2c decompile`."
