@@ -9,7 +9,7 @@ import pytest
 from weights2code.decompilation.driver import host_of
 from weights2code.decompilation.feeds import Form
 from weights2code.decompilation.hosts import Apart, Own
-from weights2code.decompilation.model import Asking, Reading, encoded, introduced
+from weights2code.decompilation.model import Asking, Reading, _meant, encoded, introduced
 from weights2code.errors import InputError
 from weights2code.language import BITS, integers, reals
 
@@ -147,3 +147,14 @@ def test_reals_are_within_a_tolerance():
     model = known("average", {"v": reals(0, 1)}, read="real:1e-3")
     assert model.reading == Reading("real", 1e-3)
     assert known("average", {"v": reals(0, 1)}).reading.kind == "real"
+
+
+def test_scores_that_are_whole_are_no_outputs():
+    y = np.random.default_rng(0).integers(0, 3, (20, 6))
+    assert _meant(5.0 * np.eye(3)[y] - 2) == "argmax"
+    counters = np.stack([np.cumsum(y, 1), y], -1).astype(float)
+    assert _meant(counters) == "round"
+    assert _meant(np.stack([y > 0, y > 1], -1).astype(float)) == "round"
+    assert _meant(counters[..., :1]) == "round"
+    assert _meant(8.0 * (y[..., None] > 1) - 4.3) == "sign"
+    assert _meant(y[..., None] / 3 + 0.2) == "real"

@@ -27,6 +27,8 @@ SAME = 1e-4
 LOOK, OUTPUTS, CHECKED = 3, 256, 16
 #: Outputs that nearly all lie this near to whole numbers are meant to be rounded.
 NEAR_WHOLE = 0.25
+#: Of several outputs, how near.
+WHOLE = 0.02
 #: Raw numbers nearer to zero than this share of their median are rare where only the sign counts.
 NEAR_ZERO, RARELY = 0.5, 0.02
 #: Of the largest output: how far reals may be off if nobody says.
@@ -387,14 +389,22 @@ def _meant(raw: np.ndarray) -> Literal["argmax", "sign", "round", "real"]:
     off = np.abs(raw - np.round(raw))
     near_whole = bool(np.quantile(off, 0.99) < NEAR_WHOLE)
     if raw.shape[2] > 1:
-        one_hot = near_whole and bool((np.round(raw).sum(2) == 1).all() and (np.round(raw) >= 0).all())
-        return "round" if near_whole and not one_hot and np.quantile(off, 0.99) < 0.02 else "argmax"
+        return "round" if np.quantile(off, 0.99) < WHOLE and _several(np.round(raw)) else "argmax"
     if near_whole:
         return "round"
     size = np.abs(raw)
     both = (raw > 0).any() and (raw < 0).any()
     apart = np.mean(size < NEAR_ZERO * np.median(size)) < RARELY
     return "sign" if both and apart else "real"
+
+
+def _several(whole: np.ndarray) -> bool:
+    """Whether whole numbers (n, T, k) are several outputs, and not scores of which the largest counts: those
+    hardly tie, and are as many rows as there are choices, or little more."""
+    rows = whole.reshape(-1, whole.shape[2])
+    top = np.sort(rows, 1)
+    ties = np.mean(top[:, -1] == top[:, -2]) > RARELY
+    return bool(ties) or len(np.unique(rows, axis=0)) > 2 * rows.shape[1]
 
 
 def shown(x: np.ndarray) -> str:
