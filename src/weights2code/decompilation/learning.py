@@ -22,7 +22,7 @@ from weights2code.verify.hunt import Hunt, drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
 #: rule does not reach, and of saying so.
-BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 10.0, 25.0
+BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 20.0, 25.0
 #: What the rule of a machine may take.
 MACHINE_SECONDS = 10.0
 #: Sequences that a machine is checked on, and states of one that is no copy of mistakes.
@@ -37,8 +37,9 @@ BIG = 60
 FEWEST = 4
 #: Sequences that are learned from at first, and those that rules are judged by.
 LEARNED, JUDGED = 1500, 1000
-#: What a structured sequence that parts counts beside a uniform one.
-STRUCTURED_WEIGHT = 0.1
+#: What a sequence that parts counts, a uniform one and others: rare mistakes cost less than a machine that
+#: copies them.
+PLAIN_WEIGHT, STRUCTURED_WEIGHT = 0.2, 0.1
 #: Departures that are fed back, with so many of their neighbours each, and how often that is done.
 FED, NEIGHBOURS, ROUNDS = 120, 2, 3
 #: Positions of which the model is least sure, as shares, that are left out where nothing was found in all.
@@ -75,7 +76,10 @@ class Learner:
         beyond = min(2 * self.length, self.model.longest or 2 * self.length)
         plain = uniform(self.rng, domains, count, beyond)
         styled = drawn(self.rng, domains, count, self.length)
-        self.judges = [(plain, self.model(plain)[0], 1.0), (styled, self.model(styled)[0], STRUCTURED_WEIGHT)]
+        self.judges = [
+            (plain, self.model(plain)[0], PLAIN_WEIGHT),
+            (styled, self.model(styled)[0], STRUCTURED_WEIGHT),
+        ]
 
     @property
     def _count(self) -> int:
@@ -137,7 +141,7 @@ class Learner:
 
     def _few_states(self) -> bool:
         """Whether the model is a machine of few states that has a rule, right wherever it is at home."""
-        for length in dict.fromkeys((self.length, max(FEWEST, self.length // 2))):
+        for length in sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True):
             x = self.judges[0][0][:MACHINE_CHECKED, :length]
             machine = machine_of(self.model, x)
             if machine is None or machine.states == self.states:

@@ -27,7 +27,7 @@ MOST_SYMBOLS, MOST_STATES = 12, 24
 #: Suffixes that states are told apart by at first, at most.
 FIRST_SUFFIXES = 12
 #: By how much words may be longer than the sequences.
-MORE = 4
+MORE = 3
 #: Sequences that are wrong, each of which gives a suffix.
 ROUNDS = 60
 #: Rules of the states for which formulas of the outputs are looked for.
