@@ -111,7 +111,7 @@ def measure(path: Path, inputs: str, out: Path) -> dict[str, Any]:
     from weights2code.cli import commands, main
     from weights2code.training import train
 
-    from_file, rungs_of, file_source = source.from_file, train.rungs_of, commands.file_source
+    from_file, rungs_of, file_source = source.from_file, train.rungs_of, commands.described
 
     def described(*arguments: Any, **more: Any) -> Any:
         note("begun")
@@ -131,7 +131,7 @@ def measure(path: Path, inputs: str, out: Path) -> dict[str, Any]:
             note("first_rung_done")
             yield trained
 
-    source.from_file, train.rungs_of, commands.file_source = read, rungs, described
+    source.from_file, train.rungs_of, commands.described = read, rungs, described
     chosen = ["--inputs", inputs] if inputs else []
     options = ["--targets", TARGET, "--order", WHEN, "--out", str(out), "--quiet"]
     code = main(["fit", str(path), *chosen, *options])

@@ -16,7 +16,7 @@ from weights2code.cli.progress import reporter
 from weights2code.data.own import FileSource, described
 from weights2code.errors import InputError
 from weights2code.roles import ROLES, Roles
-from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
+from weights2code.run_folder import CONFIG, FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
 from weights2code.tasks.task_file import TaskFile
 
@@ -227,6 +227,12 @@ def report(options: argparse.Namespace) -> int:
 def _opened(options: argparse.Namespace) -> RunFolder:
     """The run folder that a later stage is about; a task of one's own is run if its file is named."""
     folder = open_existing(options.folder)
+    if "decompiled" in folder.read_json(CONFIG):
+        folder.close()
+        raise InputError(
+            f"{folder.path} holds the program of a model that existed, {folder.source}; make it again with "
+            "`w2c decompile`."
+        )
     if options.task is None:
         return folder
     from weights2code.tasks.task_file import task_file

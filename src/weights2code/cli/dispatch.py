@@ -21,7 +21,7 @@ from weights2code.cli.parser import build_parser
 from weights2code.errors import TOO_FAR, Weights2CodeError
 
 #: Commands that have a module of their own.
-OWN_MODULE = ("bench", "experiment")
+OWN_MODULE = ("bench", "decompile", "experiment")
 
 BROKEN_PIPE = 141
 

@@ -110,6 +110,18 @@ What a language cannot hold is refused: sql and onnx carry a fixed number of val
 have no lookups among all earlier rows.
 """
 
+DECOMPILE_EXAMPLES = """\
+examples:
+  w2c decompile parity.onnx --inputs x=0..1 --length 10
+  w2c decompile models.py:gru --inputs x=0..1 --against parity --out runs/gru
+  w2c decompile filter.py:average --inputs v=0.0..1.0 --read real:1e-3
+  w2c decompile tagger.py:net --inputs key=0..3,value=0..4 --one-hot 5 --longest 64
+
+The model is asked, not read. A range of whole numbers is written 0..4, one of reals 0.0..1.0. A Python file
+is executed, in a process of its own. Exit code 0: no departure was found; 1: the model departs from its
+program; 2: the model or an option cannot be used; 3: no program was found.
+"""
+
 BENCH_EXAMPLES = """\
 examples:
   w2c bench --suite mips --seeds 0,1,2 --out runs/mips
@@ -196,6 +208,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _predict(commands)
     _export(commands)
+    _decompile(commands)
     _bench(commands)
     _experiment(commands)
     _completion(commands)
@@ -288,6 +301,36 @@ def _export(commands: Any) -> None:
     parser.add_argument(
         "--task", metavar="FILE:NAME", help="for a proof about a task of your own: where it is"
     )
+    _add_output(parser)
+
+
+def _decompile(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "decompile",
+        "find the program of a model that exists, and where the model leaves it",
+        DECOMPILE_EXAMPLES,
+        "MODEL --inputs x=0..1[,v=0.0..1.0] [--length N] [--against TASK] [--out DIR] [options]",
+    )
+    parser.add_argument("model", metavar="MODEL", help="file.onnx, file.py:name, or a run folder")
+    parser.add_argument(
+        "--inputs", metavar="X=A..B", required=True, help="columns and their ranges: x=0..1,v=0.0..1.0"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder; default w2c-runs/MODEL-decompiled")
+    parser.add_argument("--against", metavar="TASK", help="what was meant: a task, or file.py:name")
+    group = parser.add_argument_group("how the model is asked; found out where it is not said")
+    group.add_argument("--length", metavar="N", type=whole, default=12, help="its own length (default 12)")
+    group.add_argument("--longest", metavar="N", type=whole, help="the most positions that it takes")
+    group.add_argument(
+        "--read", metavar="HOW", default="auto", help="outputs: argmax, round, real:1e-3, or auto (default)"
+    )
+    group.add_argument("--at", choices=("every", "last"), help="where it answers")
+    group.add_argument("--one-hot", metavar="N", type=whole, help="each column as a vector of N places")
+    group.add_argument("--time-first", action="store_true", help="arrays are (T, n, columns)")
+    group.add_argument("--queries", metavar="N", type=whole, help="sequences it may be asked (200000)")
+    group = parser.add_argument_group(SEARCH)
+    add_setting(group, "seed")
+    group.add_argument("--time-limit", metavar="X", type=number, help="seconds for everything (default 300)")
     _add_output(parser)
 
 

@@ -1,4 +1,4 @@
-"""A total that is only read modulo a number is kept modulo it: then it has few states, and no end is in sight."""
+"""A total that is only read modulo a number is kept modulo it: then it has few states."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from importlib import metadata
 from typing import Annotated, Any, Literal, get_args
 
 from weights2code.json_fields import from_fields, to_fields
-from weights2code.json_values import any_number, whole
+from weights2code.json_values import any_number, mapping, whole
 from weights2code.verify.links import (
     Listing,
     NetworkCertificate,
@@ -213,7 +213,10 @@ class Certificate:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Certificate:
-        """Inverse of `to_dict`."""
+        """Inverse of `to_dict`; what a decompilation says of its model is not for a program's certificate."""
+        data = mapping(data, "a certificate")
+        if "verdict" in (data.get("model") or {}):
+            data = {**data, "model": None}
         return from_fields(Certificate, data, "a certificate", _LATER, proof=read_proof(data))
 
 

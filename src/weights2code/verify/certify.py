@@ -27,6 +27,7 @@ from weights2code.language.sums import Unwritten
 from weights2code.tasks.step_function import Reference, StepFunction
 from weights2code.verify.called import Called
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
+from weights2code.verify.hunt import counterexample
 from weights2code.verify.induction import invariant_for
 from weights2code.verify.testing import SOME, Sampler, Trial, run_tests
 
@@ -123,6 +124,11 @@ def certify(
             found = replace(found, notes=(*found.notes, _CUT_SHORT))
     if found.verdict != "tested":
         return found
+    if integer_outputs and not time_is_up():  # tests alone look where random inputs go
+        hunted = counterexample(program, reference, domains, length, seed)
+        if hunted is not None:
+            method = f"a hunt for departures found a wrong output after {len(hunted)} inputs"
+            return replace(found, verdict="failed", method=method, counterexample=hunted)
     again = tests(some=count + SOME)  # that is all there is: then by the text alone
     inexact = () if trial.exact else ("not exact, so no proof was tried",)
     notes = (*again.notes, *inexact, *found.notes[len(trial.notes) :])

@@ -181,7 +181,7 @@ class Compiler:
         return self._head("sum", value=self._node(rest)) + Sum.of(start)
 
     def _lookup(self, definition: Retrieval) -> Sum:
-        """The value at the last position with a key: a head that compares keys. Outputs are seen a step late."""
+        """The value at the last position with a key: a head that compares keys; outputs are a step late."""
         if definition.default:
             raise Unwired
         late = definition.value in self.program.outputs
@@ -210,7 +210,8 @@ class Compiler:
             return None
         last, counted = (Var(part.name, 1) for part in own)
         rest = total.substitute({last: Const(0)})
-        if count != counted + 1 or not _adds(total, last) or own[0].name in {v.name for v in rest.variables()}:
+        again = own[0].name in {v.name for v in rest.variables()}
+        if again or count != counted + 1 or not _adds(total, last):
             return None
         return self._head("mean", value=self._node(self.value(rest)))
 

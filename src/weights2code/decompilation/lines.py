@@ -1,0 +1,74 @@
+"""Linear rules of numbers: the fewest past values that an output is a sum of, within what it may be off.
+
+Coefficients are fitted to what the model gives before anything is rounded, and have the fewest digits with
+which the rule, run free, stays near enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from weights2code.decompilation.model import Model
+from weights2code.decompilation.rule import ORIGIN, Rule
+from weights2code.language import Const, Expr, Recurrence, Step, Var
+from weights2code.program import Program
+
+#: Past inputs and past outputs that a rule may read.
+MOST_INPUTS, MOST_OUTPUTS = 8, 4
+#: Digits after the point that are tried.
+DIGITS = range(7)
+#: Sequences that are fitted.
+FITTED = 300
+
+
+def linear_rule(model: Model, x: np.ndarray, near: float, output: str, name: str) -> Rule | None:
+    """The shortest linear rule on sequences x (n, T, columns); None if there is none, or nothing is added."""
+    if model.reading.kind not in ("round", "real") or any(d.categories for d in model.domains):
+        return None
+    x = x[:FITTED]
+    raw = model.raw(x)
+    if raw.shape[2] != 1:
+        return None
+    right = model.reading.read(raw)[0]
+    for inputs, outputs in _orders(x.shape[1]):
+        reads = [Var(c, lag) for lag in range(inputs) for c in model.columns]
+        reads += [Var(output, lag) for lag in range(1, outputs + 1)]
+        design = np.stack([_column(x, raw, read, model) for read in reads], -1)
+        flat = np.concatenate([design.reshape(-1, len(reads)), np.ones((raw.size, 1))], 1)
+        fitted, *_ = np.linalg.lstsq(flat, raw.reshape(-1), rcond=None)
+        if np.abs(flat @ fitted - raw.reshape(-1)).max() > near:
+            continue
+        for digits in DIGITS:
+            machine = _written(np.round(fitted, digits), reads, tuple(model.columns), output)
+            with np.errstate(all="ignore"):
+                answers = machine.run(x)
+            if np.abs(answers - right).max() <= near:
+                whole = model.reading.whole
+                return Rule(Program(name, machine, model.domains, whole, ORIGIN), None)
+    return None
+
+
+def _orders(length: int) -> Iterator[tuple[int, int]]:
+    """How many inputs and past outputs are read, the fewest first."""
+    ways = product(range(1, min(MOST_INPUTS, length - 1) + 1), range(min(MOST_OUTPUTS, length - 1) + 1))
+    return iter(sorted(ways, key=lambda way: (sum(way), way[1])))
+
+
+def _column(x: np.ndarray, raw: np.ndarray, read: Var, model: Model) -> np.ndarray:
+    """A value so many steps back (n, T), 0 before the start."""
+    columns = list(model.columns)
+    values = x[..., columns.index(read.name)] if read.name in columns else raw[..., 0]
+    return np.pad(values, ((0, 0), (read.lag, 0)))[:, : values.shape[1]]
+
+
+def _written(values: np.ndarray, reads: list[Var], inputs: tuple[str, ...], output: str) -> Recurrence:
+    formula: Expr | None = None
+    for value, read in zip(values, [*reads, None], strict=True):
+        if value:
+            number = Const(int(value) if value == int(value) else float(value))
+            term: Expr = number if read is None else read if value == 1 else number * read
+            formula = term if formula is None else formula + term
+    return Recurrence(inputs, (Step(output, formula if formula is not None else Const(0)),), (output,))
