@@ -35,7 +35,7 @@ from weights2code.recheck import (
     text_problems,
 )
 from weights2code.results import Outcome, certificate_dict, leave_files, read_run
-from weights2code.run_folder import CERTIFICATE, LATEX, MODEL, PROGRAM, RunFolder
+from weights2code.run_folder import CERTIFICATE, LATEX, METRICS, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
 from weights2code.views.hidden import States, as_far_back, problem_in, remembered
@@ -89,6 +89,8 @@ def search(
             found.states.leave(folder)
         if outcome.trained is not None:
             outcome.trained.save(folder.file(MODEL))  # as it was trained, from here on
+        if not folder.has(METRICS):
+            folder.write(METRICS, "")  # nothing was trained
         leave(outcome, found.problem, folder)
         if outcome.exit_code == 0 or (found.whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
