@@ -26,6 +26,8 @@ SHORT, FURTHER = 16.0, 4.0
 SHORTER, QUICK = 4, 0.5
 #: Sequences to judge by that a rule that is wrong on them learns from.
 JUDGED = 200
+#: What opening a family counts for.
+OPENED = 1.0
 #: Effort for all views, in seconds of a usual machine.
 EFFORT = 60.0
 
@@ -86,6 +88,10 @@ class Search:
             if not waiting:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
+            if output.agenda.hungry:
+                output.agenda.open()
+                self.effort -= OPENED
+                continue
             asked = output.agenda.take()
             if asked is None or (
                 output.asked and output.found and asked.place > output.asked.place + FURTHER

@@ -30,11 +30,11 @@ from weights2code.views.hidden import as_far_back
 
 #: Rules that are refuted before the rows are given up.
 REFUTED = 8
-#: Effort for a rule that is not exact, and for exact ones of what is measured before that, in seconds of a
-#: usual machine.
-EFFORT, MEASURED = 4.0, 10.0
+#: Effort for a rule that is not exact, and for exact ones before that, of what is measured and of what may
+#: hold mistakes, in seconds of a usual machine; the share of contradictions that may be mistakes.
+EFFORT, MEASURED, MISTAKEN, FEW = 4.0, 5.0, 6.0, 0.2
 #: Wider views that are asked for a better rule than one that is verified.
-WIDER = 2
+WIDER = 1
 #: A rule does better than another if it leaves less of the variance than this share of what that leaves.
 BETTER = 0.8
 
@@ -43,14 +43,27 @@ def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs of rules that rows show, the best of their kind last."""
     search, regime = Search(whole(problem), log), problem.inexact()
     left = search.effort
-    if regime in (Regime.NOISY, Regime.ROUNDED):
-        search.effort = MEASURED  # what is measured is hardly exact
+    if regime is not None:
+        search.effort = MISTAKEN if regime is Regime.MISTAKES else MEASURED
     yield from exact_programs(search, problem, log)
-    if regime is not None and not time_is_up():
+    if regime is None or time_is_up():
+        return
+    first = regime is not Regime.MISTAKES or mistaken(
+        search
+    )  # else hardly anything follows from what is seen
+    if first:
         yield from inexact_programs(search, problem.under(regime), log)
-        if regime is not Regime.MISTAKES:
-            search.effort = left - MEASURED
-            yield from exact_programs(search, problem, log)
+    search.effort = left - MEASURED
+    yield from exact_programs(search, problem, log)
+    if not first:
+        yield from inexact_programs(search, problem.under(regime), log)
+
+
+def mistaken(search: Search) -> bool:
+    """Whether visible values leave only so few contradictions that these may be mistakes in the data."""
+    known = [output.agenda.rows.partial for output in search.outputs]
+    visible = [[s.left for s in some if not any(f.steps for f in s.features)] for some in known]
+    return all(left and min(left) <= FEW for left in visible)
 
 
 def whole(problem: Problem) -> Problem:

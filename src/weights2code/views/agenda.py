@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Regime
 from weights2code.views import families
 from weights2code.views.features import Feature, priced
 from weights2code.views.rows import Features, Rows, stages, windows_of
 
 #: Effort for a view, in seconds of a usual machine, and how much further back it waits for it.
 EFFORTS = ((0.5, 0.0), (1.5, 4.0), (5.0, 9.0))
-#: What is all but a rule already comes sooner.
-SURE = {"linear": 0.5}
+#: What is all but a rule already comes sooner, and more effort for what near rows are most content with.
+SURE, SOON = {"linear": 0.5}, 0.25
+#: What a window costs more, in what near rows differ in.
+WIDE = 0.01
 #: Views of a family that are asked.
 ASKED = 4
 
@@ -57,8 +59,6 @@ class Agenda:
 
     def take(self) -> Asked | None:
         """The next view; None when there are no more."""
-        while self.next_family < inf and (not self._heap or self._heap[0][0] > self.next_family):
-            self._open()
         if not self._heap:
             return None
         place, _, level, name, features = heapq.heappop(self._heap)
@@ -72,7 +72,13 @@ class Agenda:
         level = next(level for level, (effort, _) in enumerate(EFFORTS) if effort == asked.effort)
         heapq.heappush(self._heap, (-1.0, next(self._ticket), level, asked.name, asked.features))
 
-    def _open(self) -> None:
+    @property
+    def hungry(self) -> bool:
+        """Whether a family may hold something cheaper than what waits."""
+        return self.next_family < inf and (not self._heap or self._heap[0][0] > self.next_family)
+
+    def open(self) -> None:
+        """See what the next family has."""
         name, self.next_family, views = next(self._coming, ("", inf, []))
         for features in views[:ASKED]:
             key = frozenset(features)
@@ -82,7 +88,8 @@ class Agenda:
 
     def _wait(self, level: int, name: str, features: Features) -> None:
         place = priced(features) + self.rows.thin(features)
-        place = place * SURE.get(name, 1.0) + EFFORTS[level][1]
+        soon = SOON if name == "near" and self.rows.thin(features) < 1 else 1.0
+        place = place * SURE.get(name, 1.0) + soon * EFFORTS[level][1]
         heapq.heappush(self._heap, (place, next(self._ticket), level, name, features))
 
 
@@ -91,7 +98,12 @@ def inexact_views(problem: Problem, rows: list[Rows]) -> Iterator[tuple[str, lis
     contradictions."""
     reach = min(6, problem.length // 2)
     fresh = families.visible(problem, reach, min(2, max(reach, 1)))
-    for chosen in windows_of(rows[0], fresh, reach):
+    windows = windows_of(rows[0], fresh, reach)
+    if problem.regime is not Regime.MISTAKES:  # those that near rows are most content with, narrow ones first
+        content = [sum(of.near(chosen).left for of in rows) / len(rows) for chosen in windows]
+        best = sorted(range(len(windows)), key=lambda place: content[place] + WIDE * priced(windows[place]))
+        windows = [windows[place] for place in sorted(best[:ASKED])]
+    for chosen in windows:
         yield "window", [chosen] * len(rows)
     for place in range(ASKED):
         if all(len(of.partial) > place for of in rows):
