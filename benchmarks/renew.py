@@ -180,6 +180,23 @@ def figures() -> list[Figure]:
             ("python benchmarks/network/links.py --processes {processes}",),
             ("benchmarks/network/runs/links.jsonl",),
         ),
+        *(
+            Figure(
+                f"decompile_{part}",
+                f"benchmarks/decompile/results/{part}.json",
+                (
+                    f"python benchmarks/decompile/make.py {part}",
+                    f"python benchmarks/decompile/measure.py {part}",
+                ),
+            )
+            for part in ("gallery", "damaged")
+        ),
+        Figure(
+            "decompile_others",
+            "benchmarks/decompile/results/others.json",
+            (),
+            kept="models of other people are not in the repository",
+        ),
         Figure("own_data", f"{own}/results/own_data.json", (f"python {own}/run.py",)),
         Figure("operon", f"{own}/results/operon.json", (f"python {own}/baseline_operon.py",), needs="Operon"),
         Figure("fresh_first", f"{own}/results/fresh_first.json", (), kept="files are unseen only once"),

@@ -379,7 +379,7 @@ def test_all_stages_by_name_and_at_once(capsys: pytest.CaptureFixture[str]):
     assert main(["run", "sum_last2", "--quiet"]) == 0  # complete: answers from the folder
     capsys.readouterr()
     texts = [Path(place, "program.py").read_text() for place in ("steps", "w2c-runs/sum_last2-seed0")]
-    assert texts[0] == texts[1]
+    assert texts[0].split('"""')[2] == texts[1].split('"""')[2]  # where the rule came from is another thing
     later = {"graph.json", "program_raw.py", "program.py", "program.tex", "certificate.json"}
     assert {"config.json", "metrics.jsonl", "model.safetensors"} | later <= set(os.listdir("steps"))
 

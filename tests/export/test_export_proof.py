@@ -32,7 +32,7 @@ CLOSED = {
     "Sum_Last4": set(),
     "freebody": set(),
     "Prev2": set(),
-    "tomita_1": {"program", "taught"},
+    "tomita_1": {"program", "network"},
 }
 SETTINGS = Settings(samples=1024)
 

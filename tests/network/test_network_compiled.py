@@ -14,7 +14,6 @@ from weights2code.language import (
     Count,
     Domain,
     Recurrence,
-    Retrieval,
     Step,
     Var,
     integers,
@@ -100,7 +99,6 @@ def test_a_network_is_the_rule_far_beyond_its_data(name: str):
     [
         rule(Step("s", Var("s", 1) + A), Step("y", S % 3)),  # no bound
         rule(Step("s", Var("s", 1) + A), Step("y", S * B)),
-        rule(Step("y", Retrieval("b", "a", B))),
         rule(Step("s", where(A > 2, 0, Var("s", 1) + 1)), Step("y", S)),  # no sum, since it is reset
         rule(Step("s", 2 * Var("s", 1) + A), Step("y", S > 3)),
         rule(Step("y", Var("b") / 2 < A)),

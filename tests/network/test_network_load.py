@@ -26,6 +26,8 @@ from weights2code.source import problem_of
 from weights2code.training.search import Trained
 
 LENGTH = 7
+#: What is trained, where rules are not to be taken from rows.
+TRAINED = ("linear", "prefix", "window")
 
 
 def trained_of(layout: Layout, architecture: Architecture, *, whole: bool, seed: int = 0) -> Trained:
@@ -157,7 +159,7 @@ def test_a_folder_gives_the_network_that_equals_the_program_unless_asked(tmp_pat
 
 @pytest.mark.parametrize(("task", "made"), [("sum_last2", None), ("Evens_Counter", "written")])
 def test_extraction_leaves_what_was_trained(task: str, made: str | None, tmp_path: Path) -> None:
-    settings = Settings(seed=0)
+    settings = Settings(seed=0, rungs=TRAINED)
     with begin(tmp_path / "run", task, settings) as folder:
         outcome = pipeline.run(task, settings, folder)
         assert outcome.exit_code == 0
@@ -227,7 +229,7 @@ def test_a_member_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_taught_network_is_checked_from_its_file(tmp_path: Path) -> None:
-    settings = Settings(seed=0)
+    settings = Settings(seed=0, rungs=TRAINED)
     with begin(tmp_path / "run", "Evens_Counter", settings) as folder:
         pipeline.run("Evens_Counter", settings, folder)
         content = folder.file(TAUGHT).read_bytes()

@@ -29,7 +29,7 @@ FILES = {
     "program.tex", "certificate.json", "report.html",
 }  # fmt: skip
 
-QUICK = {"sum_last2": Settings(samples=1024), "freebody": Settings(samples=1024)}
+QUICK = {name: Settings(samples=1024, rungs=("linear",)) for name in ("sum_last2", "freebody")}
 #: What is annealed, and what is looked up.
 SLOW = {
     "parity_last2": Settings(layers=1, heads=1, submlps=1, epochs=6, members=4),

@@ -8,7 +8,7 @@ from itertools import product
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
-from weights2code.errors import NotExtracted
+from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log
 from weights2code.language import Recurrence, Step, Var, renamed
@@ -89,8 +89,8 @@ class Search:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
             if output.agenda.hungry:
+                self.effort -= OPENED if output.agenda.next_family else 0.0  # what is visible costs nothing
                 output.agenda.open()
-                self.effort -= OPENED
                 continue
             asked = output.agenda.take()
             if asked is None or (
@@ -128,6 +128,9 @@ class Search:
                 raise NotExtracted("no formula of it is exact.")
         except NotExtracted as error:
             self.log.attempts.append(Attempt(str(asked), reason=error.reason, detail=str(error)))
+            if error.reason is Reason.UNDETERMINED:
+                output.agenda.drop(asked)
+                self.effort += effort
             return False
         total = cost(found[0].expr) + sum(feature.cost for feature in asked.features if feature.steps)
         if output.found and total >= output.cost:

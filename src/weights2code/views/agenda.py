@@ -49,6 +49,7 @@ class Agenda:
     _heap: list[tuple[float, int, int, str, Features]] = field(default_factory=list)
     _seen: set[frozenset[Feature]] = field(default_factory=set)
     _waited: set[tuple[int, frozenset[Feature]]] = field(default_factory=set)
+    _hopeless: set[frozenset[Feature]] = field(default_factory=set)
     _ticket: Iterator[int] = field(default_factory=count)
     _coming: Iterator[tuple[str, float, list[Features]]] = field(init=False)
     #: The least that a view of a family costs that is not open yet.
@@ -59,6 +60,8 @@ class Agenda:
 
     def take(self) -> Asked | None:
         """The next view; None when there are no more."""
+        while self._heap and frozenset(self._heap[0][-1]) in self._hopeless:
+            heapq.heappop(self._heap)
         if not self._heap:
             return None
         place, _, level, name, features = heapq.heappop(self._heap)
@@ -66,6 +69,10 @@ class Agenda:
             self._waited.add((level + 1, frozenset(features)))
             self._wait(level + 1, name, features)
         return Asked(name, features, place, EFFORTS[level][0])
+
+    def drop(self, asked: Asked) -> None:
+        """It does not determine the output: more effort is no use."""
+        self._hopeless.add(frozenset(asked.features))
 
     def again(self, asked: Asked) -> None:
         """Ask the same once more, first of all."""
