@@ -9,7 +9,6 @@ import pytest
 
 from weights2code.language import Var, formula
 from weights2code.memory.actions import rules_by_actions
-from weights2code.memory.formulas import digits_of
 from weights2code.memory.machine import Machine
 from weights2code.memory.short_rules import short_rules
 
@@ -72,14 +71,6 @@ def test_symbols_that_do_the_same_are_one_action():
     found = rules_by_actions(machine, STATE, (Var("a"), Var("b")))
     assert found
     assert "% 2" in formula(found[0].rule)
-
-
-def test_a_digit_between_two_ends():
-    rows = np.array([[s, x] for s in range(7) for x in range(28)], float)
-    target = np.minimum((26 * rows[:, 0] + rows[:, 1]) // 7, 17)
-    found = digits_of(rows, target, (STATE, X))
-    assert found is not None
-    assert formula(found) == "min((26*state[t-1] + x[t]) // 7, 17)"
 
 
 def test_an_action_that_adds_around_a_circle_is_a_remainder():

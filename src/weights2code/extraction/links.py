@@ -340,7 +340,9 @@ def _linked(
         program = replace(extraction.program.recurrence, outputs=problem.outputs)
         agreement = model_agreement(program, own.graph, problem, seed)
         certificate = replace(certificate, model=agreement)
-    first = replace(own.certificate, member=own.certificate.member or 0)  # alone in its file, if it was made
+    first = own.certificate
+    if first.member is None:  # it was made, and is alone in its file
+        first = replace(first, member=0, read=0)
     certificate = replace(certificate, network=first, taught=taught and taught.certificate)
     if not certificate.model_fits:  # that was said before it was looked at
         kept = tuple(note for note in certificate.notes if not note.startswith(UNFIT))

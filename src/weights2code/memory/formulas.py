@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Var, compile_numpy, infer, op
+from weights2code.language import OPERATORS, Expr, Var, compile_numpy, infer
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
 from weights2code.symbolic import NativeEngine
@@ -19,8 +19,6 @@ _WHOLE = frozenset(name for name, entry in OPERATORS.items() if not entry.irrati
 MOST_SEARCHED = 800
 #: The cost of a formula that is short enough, and of one that is as good as a table.
 SHORT, LONGEST = 9.0, 40.0
-#: Factors and divisors of digits; larger factors where the target grows as fast.
-LARGEST_FACTOR, LARGEST_DIVISOR = 30, 16
 #: Values of an output that are looked at as a table if there is no formula.
 MOST_ROWS = 400
 
@@ -67,61 +65,7 @@ def formula_of(
     return None
 
 
-def digits_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, Var]) -> Expr | None:
-    """A quotient or a remainder of a sum of two values, between two ends: what goes beyond a digit, or is
-    left of it. None if the rows are not one."""
-    low, high = float(target.min()), float(target.max())
-    inside = (target > low) & (target < high)
-    if not inside.any():
-        inside = np.ones(len(target), bool)
-    reference = int(np.flatnonzero(inside)[0])
-    few = sorted(range(-LARGEST_FACTOR, LARGEST_FACTOR + 1), key=lambda c: (abs(c), c < 0))
-    steep = np.linalg.lstsq(np.column_stack([columns, np.ones(len(target))]), target, rcond=None)[0][0]
-    for divisor in range(2, LARGEST_DIVISOR + 1):
-        near = round(steep * divisor)
-        factors = few if near <= LARGEST_FACTOR else [*few, *range(near - divisor, near + divisor + 1)]
-        for second in (1, -1):
-            for more in range(divisor):
-                totals = np.outer(factors, columns[:, 0]) + second * columns[:, 1] + more
-                for name, results in (("quotient", totals // divisor), ("remainder", totals % divisor)):
-                    offset = target[reference] - results[:, reference]
-                    if name == "remainder":
-                        offset[:] = 0.0
-                    fits = (np.clip(results + offset[:, None], low, high) == target).all(1)
-                    if fits.any():
-                        place = int(fits.argmax())
-                        total = _sum(factors[place], second, more, variables)
-                        made = total // divisor if name == "quotient" else total % divisor
-                        made = _moved(made, int(offset[place]))
-                        spread = results[place] + offset[place]
-                        if spread.min() < low and spread.max() > high:
-                            return op("clip", made, int(low), int(high))
-                        if spread.max() > high:
-                            return op("min", made, int(high))
-                        return op("max", made, int(low)) if spread.min() < low else made
-    return None
-
-
-def _sum(first: int, second: int, more: int, variables: tuple[Var, Var]) -> Expr:
-    one, two = variables
-    total = two if second == 1 else -two
-    if first:
-        term = one if abs(first) == 1 else Const(abs(first)) * one
-        total = (term + two if second == 1 else term - two) if first > 0 else total - term
-    return _moved(total, more)
-
-
-def _moved(formula: Expr, by: int) -> Expr:
-    return formula if not by else formula + by if by > 0 else formula - (-by)
-
-
 def table_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, ...]) -> Expr | None:
     """The rows as a list of rules, if they are few."""
     table = Table(variables, tuple(map(infer, columns.T)), columns)
     return table_list(table, target) if len(target) <= MOST_ROWS else None
-
-
-def _once(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every different row once."""
-    _, first = np.unique(columns, axis=0, return_index=True)
-    return columns[first], target[first]

@@ -501,7 +501,7 @@ def keys_of(source: Source) -> Iterator[Key]:
     made = [q for q in (*source.quantities, *source.tests) if not isinstance(q.expr, Var)]
     made = [q for q in made if q.cost <= 3 and all(v.name in discrete for v in q.expr.variables())]
     for quantity in made[:MOST_KEYS]:
-        yield Key("key'", ("key'",), (Step("key'", quantity.expr),), quantity.cost)
+        yield Key("key'", ("key'",), (Step("key'", quantity.expr),), 2.0 + quantity.cost)
 
 
 def lookups(source: Source) -> Iterator[Given]:
@@ -533,6 +533,6 @@ def lookups(source: Source) -> Iterator[Given]:
             add("count'", float(query != key), Step("count'", Count(key, Var(query), relation)))
     for test, value in product(source.tests[:MOST_KEYS], columns[len(problem.inputs) :]):
         found = Retrieval("key'", value, Const(1), 1)
-        add("seen'", test.cost, *told(value), Step("key'", test.expr), Step("seen'", found))
+        add("seen'", 2.0 + test.cost, *told(value), Step("key'", test.expr), Step("seen'", found))
     features.sort(key=lambda f: f.cost)
     yield from Given.traced(features, source)

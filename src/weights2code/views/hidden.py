@@ -38,7 +38,7 @@ class States:
         """The steps of a program that remember, those that no head holds if there are `heads`; None if there
         are none."""
         program = program.live()
-        found = tuple(name for name in remembering(program, heads=heads) if name not in program.outputs)
+        found = tuple(remembering(program, heads=heads))
         if not found:
             return None
         steps = tuple(step for step in program.steps if step.name not in program.outputs)
@@ -72,9 +72,10 @@ class States:
 def remembering(program: Recurrence, *, heads: bool = True) -> list[str]:
     """Steps that go on from what they were; if there are `heads`, only those that are no sum, no extremum and
     no count of everything so far."""
-    reads = {step.name: definition_variables(step.definition) for step in program.steps}
+    hidden = [step for step in program.steps if step.name not in program.outputs]  # outputs are seen
+    reads = {step.name: definition_variables(step.definition) for step in hidden}
     found = []
-    for step in program.steps:
+    for step in hidden:
         itself = Var(step.name, 1)
         if step.name in _reached(step.name, reads) and not (
             heads
