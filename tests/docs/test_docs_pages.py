@@ -66,7 +66,7 @@ TOGETHER = [
 #: What a script prints, among others.
 PRINTED = {
     "thermostat.py": ("Tested", "heater: [0, 0, 0, 0, 0, 1, 1, 1, 1, 0]"),
-    "bank_balance.py": ("2 if paid_in", "Tested", "balance: [-52, -54, -56, 144, 144]"),
+    "bank_balance.py": ("2 if paid_out", "Tested", "balance: [-52, -54, -56, 144, 144]"),
     "sensor_drift.py": ("0.05*hours[t] + 1.8*temperature[t]", "Tested", "the data are not exact"),
 }
 
