@@ -119,6 +119,17 @@ def test_what_is_remembered_is_found_from_rows(rule: Recurrence, family: str):
     assert np.array_equal(found.run(problem.validation.x), problem.validation.y)
 
 
+def test_a_total_that_hardly_repeats_is_found_by_near_rows():
+    rng = np.random.default_rng(0)
+    amount, returned = rng.integers(1, 61, (60, 20)), rng.integers(0, 5, (60, 20)) == 0
+    total = np.cumsum(np.where(returned, 0, amount), axis=1)
+    x = np.stack([amount, returned], 2).astype(float)
+    y = np.where(total < 200, 5.0, 2.0)[..., None]
+    problem = from_lists(list(x), list(y), ("amount", "returned"), ("fee",), seed=0)
+    _, found = next(Search(problem, Log()).rules())
+    assert np.array_equal(found.run(problem.validation.x), problem.validation.y)
+
+
 def test_labels_drawn_at_random_give_no_rule():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 2, (2, 60, 20, 1)).astype(float)

@@ -30,9 +30,9 @@ CONTEXTS, MOST_CHECKED, KEPT = 8, 24, 120
 #: Features of later families that a view has, beyond the first.
 TOGETHER = 4
 #: Different values of a column from which on near rows are asked too; columns of a window; what a view may
-#: leave of what any two rows differ in; features of a batch, and views of a family, that near rows are asked
-#: about.
-MANY, MOST_READ, CONTENT = 48, 14, 0.5
+#: leave of what any two rows differ in, and one of whole numbers; features of a batch, and views of a family,
+#: that near rows are asked about.
+MANY, MOST_READ, CONTENT, ALIKE = 48, 14, 0.5, 0.1
 MOST_NEAR, MOST_GROWN = 24, 600
 #: Features that are looked at on the first rows before all are asked, and what one may leave there.
 LARGE, PROMISING = 64, 0.9
@@ -230,7 +230,8 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
     real = rows.few.real or rows.real(present)
     if not real:
         yield "visible", 0.0, visible_views(rows, fresh, reach)
-    if real or any(len(np.unique(column)) > MANY for column in rows.shown(present)):
+    many = any(len(np.unique(column)) > MANY for column in rows.shown(present))
+    if real or many:
         yield "near", LEAST["running"], near_views(rows, fresh, reach)
     last = tuple(f for f in fresh if f.read.lag == (f.read.name in outputs))
     contexts = list(dict.fromkeys([(), present, last, *((f,) for f in present[:4])]))
@@ -247,6 +248,9 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
             Scored(view, 0.0) for view in (families.histograms(rows.source) if name == "running" else ())
         ]
         yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
+        if many:  # sums of what has many values hardly repeat
+            again = dict(later_families(rows.source))[name]
+            yield f"{name} near", following, near_grown(rows, contexts[:3], again, ALIKE)
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
         pool = list(dict.fromkeys([*(s.features[-1] for s in kept), *near]))
@@ -357,7 +361,9 @@ def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
     return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
 
 
-def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Features]:
+def near_grown(
+    rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch], content: float = CONTENT
+) -> list[Features]:
     """The same with one feature more, of the cheapest."""
     found: list[Scored] = []
     scored = rows.source.sequences.scored
@@ -372,4 +378,4 @@ def near_grown(rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch
         if time_is_up() or len(found) >= MOST_GROWN:
             break
     best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
-    return [s.features for s in best[:3] if s.left < CONTENT]
+    return [s.features for s in best[:3] if s.left < content]
