@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import inf
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
@@ -20,8 +21,9 @@ from weights2code.views.agenda import Agenda, Asked
 from weights2code.views.features import View
 from weights2code.views.rows import Features, Rows
 
-#: A rule of this cost is short: nothing shorter is looked for. Else what waits no further back than this.
-SHORT, FURTHER = 16.0, 4.0
+#: A rule of this cost is short: nothing shorter is looked for. Else what waits no further back than this, and
+#: of a long one than that.
+SHORT, FURTHER, FAR = 16.0, 4.0, 12.0
 #: Views that are asked for something shorter, and the effort for each.
 SHORTER, QUICK = 4, 0.5
 #: Sequences to judge by that a rule that is wrong on them learns from.
@@ -47,6 +49,13 @@ class Output:
     cost: float = 0.0
     place: float = 0.0
     further: int = 0
+
+    @property
+    def limit(self) -> float:
+        """Where what comes waits too far back to be shorter than what was found."""
+        if not self.found or self.asked is None:
+            return inf
+        return self.asked.place + max(FURTHER, min(self.cost - SHORT, FAR))
 
     @property
     def worth_more(self) -> bool:
@@ -88,14 +97,12 @@ class Search:
             if not waiting:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
-            if output.agenda.hungry:
+            if output.agenda.hungry and output.agenda.next_family <= output.limit:
                 self.effort -= OPENED if output.agenda.next_family else 0.0  # what is visible costs nothing
                 output.agenda.open()
                 continue
             asked = output.agenda.take()
-            if asked is None or (
-                output.asked and output.found and asked.place > output.asked.place + FURTHER
-            ):
+            if asked is None or asked.place > output.limit:
                 if not output.found:
                     return
                 output.further = SHORTER
