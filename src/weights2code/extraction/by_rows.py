@@ -90,7 +90,7 @@ class Search:
 
     def rules(self) -> Iterator[tuple[str, Recurrence]]:
         """Exact on the rows, with what they read in words; what goes on after one looks for a shorter one."""
-        best = float("inf")
+        best = inf
         while self.effort > 0 and not time_is_up():
             missing = [output for output in self.outputs if not output.found]
             waiting = missing or [output for output in self.outputs if output.worth_more]
@@ -110,11 +110,10 @@ class Search:
             output.place = asked.place
             if not self._ask(output, asked) or not all(output.found for output in self.outputs):
                 continue
-            best = float("inf") if missing else best
+            best = inf if missing else best
             recurrence = next(self._together(), None)
             if recurrence is None:  # it is another rule on rows that it was not made of, or at the start
-                known = not self.judged
-                self.refuted(self.problem.validation.take(slice(0, JUDGED if known else 0)))
+                self.refuted(self.problem.validation.take(slice(0, 0 if self.judged else JUDGED)))
                 self.judged = True
             elif recurrence_cost(recurrence) < best:
                 best = recurrence_cost(recurrence)

@@ -31,9 +31,9 @@ from weights2code.views.hidden import as_far_back
 
 #: Rules that are refuted before the rows are given up.
 REFUTED = 8
-#: Effort for a rule that is not exact, and for exact ones before that, of what is measured and of what may
-#: hold mistakes, in seconds of a usual machine; the share of contradictions that may be mistakes.
-EFFORT, MEASURED, MISTAKEN, FEW = 4.0, 6.0, 6.0, 0.2
+#: Effort for a rule that is not exact, and for exact ones before any such, in seconds of a usual machine; the
+#: share of contradictions that may be mistakes.
+EFFORT, FIRST, FEW = 4.0, 6.0, 0.2
 #: Wider views that are asked for a better rule than one that is verified.
 WIDER = 1
 #: A rule does better than another if it leaves less of the variance than this share of what that leaves.
@@ -43,20 +43,21 @@ BETTER = 0.8
 def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs of rules that rows show, the best of their kind last."""
     search, regime = Search(whole(problem), log), problem.inexact()
-    left = search.effort
-    if regime is not None:
-        search.effort = MISTAKEN if regime is Regime.MISTAKES else MEASURED
-    yield from exact_programs(search, problem, log)
-    if regime is None or time_is_up():
+    if regime is None:
+        yield from exact_programs(search, problem, log)
         return
-    first = regime is not Regime.MISTAKES or mistaken(
-        search
-    )  # else hardly anything follows from what is seen
-    if first:
-        yield from inexact_programs(search, problem.under(regime), log)
-    search.effort = left - MEASURED
+    later = search.effort - FIRST
+    search.effort = FIRST
     yield from exact_programs(search, problem, log)
-    if not first:
+    if time_is_up():
+        return
+    # whole numbers may follow exactly from what is not seen; what is measured hardly does
+    soon = regime is not Regime.MISTAKES or mistaken(search)
+    if soon:
+        yield from inexact_programs(search, problem.under(regime), log)
+    search.effort = later
+    yield from exact_programs(search, problem, log)
+    if not soon:
         yield from inexact_programs(search, problem.under(regime), log)
 
 

@@ -75,17 +75,11 @@ class Log:
 
     def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
         """A program came of it, right or wrong."""
-        certificate, origin = extraction.certificate, str(extraction.program.origin)
-        reason = None if certificate.verified else Reason.WRONG
-        self._note(member, regime, verdict=certificate.verdict, origin=origin, reason=reason)
+        self._note(member, regime, **_came(extraction))
 
     def judged(self, words: str, regime: Regime, extraction: Extraction) -> None:
         """A rule of the rows became a program, right or wrong."""
-        certificate, origin = extraction.certificate, str(extraction.program.origin)
-        reason = None if certificate.verified else Reason.WRONG
-        self.attempts.append(
-            Attempt(words, regime=regime, verdict=certificate.verdict, origin=origin, reason=reason)
-        )
+        self.attempts.append(Attempt(words, regime=regime, **_came(extraction)))
 
     def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:
         """No program came of it."""
@@ -97,3 +91,10 @@ class Log:
 
     def _note(self, member: Member, regime: Regime, **came: Any) -> None:
         self.attempts.append(Attempt(member.rung, member.index, member.loss, regime, **came))
+
+
+def _came(extraction: Extraction) -> dict[str, Any]:
+    """What an attempt says of the program that came of it."""
+    certificate = extraction.certificate
+    reason = None if certificate.verified else Reason.WRONG
+    return {"verdict": certificate.verdict, "origin": str(extraction.program.origin), "reason": reason}

@@ -244,9 +244,8 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
             yield name, following, near_grown(rows, contexts[:3], batches)
             continue
         found = rows.grown(contexts, batches)
-        found += [
-            Scored(view, 0.0) for view in (families.histograms(rows.source) if name == "running" else ())
-        ]
+        if name == "running":
+            found += [Scored(view, 0.0) for view in families.histograms(rows.source)]
         yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
         if many:  # sums of what has many values hardly repeat
             again = dict(later_families(rows.source))[name]
