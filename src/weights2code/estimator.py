@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +20,7 @@ from weights2code.data.relevance import narrowed
 from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
 from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
-from weights2code.progress import PlainLines
+from weights2code.progress import plain_lines
 from weights2code.roles import Roles
 from weights2code.settings import Settings, names
 
@@ -90,7 +90,9 @@ class _ProgramModel(BaseEstimator):
     rungs
         Rungs of the ladder that may be climbed, such as ("pairs",); all by default.
     time_limit
-        Seconds after which nothing larger is tried.
+        Work after which the search is cut short, in seconds of a usual machine.
+    alternatives
+        So many other rules beside the chosen one, shorter or longer: see `alternatives_`.
     device : {"cpu", "cuda", "auto"}
         Where to train.
     random_state
@@ -106,6 +108,8 @@ class _ProgramModel(BaseEstimator):
         taught if `certificate_.taught` speaks of one.
     explained_ : what each node of the graph does, where that was found out.
     equations_ : the lines of the formula.
+    alternatives_ : with `alternatives`, the chosen rule and others, the shortest first; each has `equation`,
+        `complexity`, `loss` and `chosen`, and prints as a line.
     attempts_ : what was tried, and why it was not enough.
     baseline_ : the score of guessing: the better of a constant, and of the last target again.
     n_features_in_ : number of input columns.
@@ -137,6 +141,7 @@ class _ProgramModel(BaseEstimator):
         hide: Sequence[str] = (),
         rungs: Sequence[str] = (),
         time_limit: float = DEFAULTS.time_limit,
+        alternatives: int = DEFAULTS.alternatives,
         device: str = DEFAULTS.device,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -154,6 +159,7 @@ class _ProgramModel(BaseEstimator):
         self.hide = hide
         self.rungs = rungs
         self.time_limit = time_limit
+        self.alternatives = alternatives
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -209,7 +215,8 @@ class _ProgramModel(BaseEstimator):
             )
             problem = narrowed(problem)
         try:
-            outcome = pipeline.search(problem, settings, None, PlainLines() if self.verbose else None)
+            with plain_lines() if self.verbose else nullcontext() as progress:
+                outcome = pipeline.search(problem, settings, None, progress)
         except np.linalg.LinAlgError:
             raise BadInput(TOO_FAR) from None
         if outcome.extraction is None:
@@ -224,6 +231,7 @@ class _ProgramModel(BaseEstimator):
         self.explained_ = outcome.extraction.explained
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
+        self.alternatives_ = outcome.alternatives
         self.baseline_ = self._baseline(ys)
         return self
 

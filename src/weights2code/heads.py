@@ -107,4 +107,3 @@ HEADS: dict[HeadKind, HeadFacts] = {
 BUILT_IN: tuple[HeadKind, ...] = tuple(HEADS)
 #: Those that count keys.
 COUNTS: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.relation)
-AGGREGATES: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.aggregate)

@@ -9,17 +9,17 @@ enough, is kept and said.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from weights2code.data import Problem
 from weights2code.data.by_key import telling_apart
-from weights2code.effort import TimeUp, now, within
+from weights2code.effort import TimeUp, within, work
 from weights2code.errors import InputError, NotExtracted, Reason
+from weights2code.extraction.alternatives import alternatives
 from weights2code.extraction.attempt import Attempt, defect
 from weights2code.extraction.from_networks import last_resort, of_rung, with_explanation, with_listing
 from weights2code.extraction.from_rows import from_rows
@@ -28,6 +28,7 @@ from weights2code.extraction.links import with_network
 from weights2code.extraction.made import with_made_network
 from weights2code.extraction.members import fit_of
 from weights2code.extraction.values import Extraction, Log
+from weights2code.progress import Progress, at, telling
 from weights2code.recheck import (
     certified_again,
     check_written,
@@ -38,13 +39,16 @@ from weights2code.results import Outcome, certificate_dict, leave_files, read_ru
 from weights2code.run_folder import CERTIFICATE, LATEX, METRICS, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.views.guessing import Guess
 from weights2code.views.hidden import States, as_far_back, problem_in, remembered
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Progress, Trained
+    from weights2code.training.storage import Trained
 
-#: Values of a column that may be categories.
-FEWEST_CODES, MOST_CODES = 3, 20
+#: Rows of which it is worth saying that there could be more.
+FEW_ROWS = 5000
+#: What is said of proposers as they go.
+STAGES = {"rows": "looking for rules in the rows", "the last resort": "the last resort"}
 #: What comes after the search ends at so many times the time limit.
 OVERTIME = 1.1
 
@@ -53,7 +57,7 @@ def run(
     source: Source, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
     """All stages for a built-in task or a file; with a folder, everything is left there."""
-    began = now()  # reading a large file takes its time too
+    began = time.perf_counter()
     return search(problem_of(source, settings), settings, folder, progress, began)
 
 
@@ -64,26 +68,35 @@ def search(
     progress: Progress | None = None,
     began: float | None = None,
 ) -> Outcome:
-    """Ask every proposer until a program is verified, or the time is up, counted from `began` on."""
+    """Ask every proposer until a program is verified, or the time is up, which began then by the clock."""
     if folder and folder.trained:
         if folder.has(CERTIFICATE):
             return finished(folder, remembered(problem, folder))
         outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
         if outcome.exit_code == 0:
             return outcome
-    began, limit = now() if began is None else began, settings.cut_after()
-    found = _Found(problem, settings, Log(settings.seed, settings.lowest_cut))
-    with within(limit, since=began) as time_limit:
-        for extraction, trained in found.proposed(folder, progress):
-            if found.verified_by(extraction, trained):
-                break
-    with within(OVERTIME * limit, since=began):
-        if time_limit.cut and not found.verified:
-            found.log.attempts.append(Attempt.cut_short(limit))
-        found.finish(folder, progress)
+    began, limit = time.perf_counter() if began is None else began, settings.cut_after()
+    found, since = _Found(problem, settings, Log(settings.seed, settings.lowest_cut)), work()
+    with telling(progress, lambda: (work() - since) / settings.time_limit, found.formula):
+        with within(limit) as time_limit:
+            for extraction, trained in found.proposed(folder, progress):
+                if found.verified_by(extraction, trained):
+                    break
+        with within(OVERTIME * limit, since=since):
+            if found.hopeless:
+                found.best = None
+                found.log.attempts.append(Attempt.guessed(found.log.guesses))
+            elif time_limit.cut and not found.verified:
+                found.log.attempts.append(Attempt.cut_short(time_limit))
+            found.finish(folder, progress)
     outcome = found.outcome(began)
+    if settings.alternatives and outcome.extraction is not None:
+        rules = alternatives(outcome.extraction, found.log.rules, problem, settings.alternatives)
+        outcome = replace(outcome, alternatives=rules)
     if outcome.exit_code:
-        outcome = replace(outcome, hints=(*key_hints(problem.asked), *category_hints(problem.asked)))
+        hopeless = none_better(problem.asked, found.log.guesses) if found.hopeless else ()
+        codes = () if found.hopeless else category_hints(found.log.codes)
+        outcome = replace(outcome, hints=(*key_hints(problem.asked), *hopeless, *codes))
     if folder:
         if found.states is not None:
             found.states.leave(folder)
@@ -118,6 +131,15 @@ class _Found:
     def verified(self) -> bool:
         return self.best is not None and self.best.certificate.verified
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether the rows show nothing that is better than guessing."""
+        return not self.verified and bool(self.log.guesses)
+
+    def formula(self) -> str:
+        """The best so far in words."""
+        return "; ".join(self.best.program.formula().splitlines()) if self.best else ""
+
     def verified_by(self, extraction: Extraction, trained: Trained | None) -> bool:
         """Take a program that is better than what there is; whether the search is at its end."""
         if extraction.better_than(self.best):
@@ -131,6 +153,8 @@ class _Found:
         if self.settings.rows_too():
             for extraction in self.of("rows", from_rows, self.problem):
                 yield extraction, None
+        if self.hopeless:
+            return
         for trained in self.trained(folder, progress):
             yield from self.read(trained)
         yield from self.of("the last resort", last_resort, self.climbed, self.problem)
@@ -142,6 +166,7 @@ class _Found:
 
     def of(self, what: str, propose: Callable[..., Iterator[Any]], *about: Any) -> Iterator[Any]:
         """What a proposer gives; an error that nobody foresaw, or the end of the time, ends it alone."""
+        at(STAGES.get(what, f"reading network {what}"))
         try:
             yield from propose(*about, self.log)
         except TimeUp as up:
@@ -153,7 +178,9 @@ class _Found:
         """Networks, the smallest first; they are remembered."""
         from weights2code.training.train import rungs_of
 
-        for trained in rungs_of(self.problem, self.settings, folder, progress):
+        for trained in rungs_of(
+            self.problem, self.settings, folder, progress, after_rows=self.settings.rows_too()
+        ):
             self.climbed.append(trained)
             yield trained
         self.whole = True
@@ -162,6 +189,7 @@ class _Found:
         """The network of the program, and what is said of both; every live node is explained."""
         if self.best is None:
             return
+        at("making its network")
         computes, problem, found = self.settings.submlps != 0, self.problem, self.best
         if self.source is None:
             problem = as_far_back(problem, found.program.recurrence)
@@ -192,7 +220,9 @@ class _Found:
     def outcome(self, began: float, *, training: bool = True) -> Outcome:
         spent = sum(trained.seconds for trained in self.climbed) if training else None
         source = self.source or self.chosen()
-        return Outcome(self.best, source, tuple(self.log.attempts), now() - began, spent, self.taught)
+        return Outcome(
+            self.best, source, tuple(self.log.attempts), time.perf_counter() - began, spent, self.taught
+        )
 
 
 def key_hints(problem: Problem) -> tuple[str, ...]:
@@ -204,26 +234,23 @@ def key_hints(problem: Problem) -> tuple[str, ...]:
     )
 
 
-def category_hints(problem: Problem) -> tuple[str, ...]:
-    """Columns of own data whose few whole numbers may only stand for something."""
-    if problem.reference is not None:
-        return ()
-    columns = zip(
-        (*problem.inputs, *problem.outputs), (*problem.domains, *problem.output_domains), strict=True
-    )
-    values = np.concatenate([problem.training.x, problem.training.y], 2)[problem.training.valid]
-    found = [
-        name
-        for (name, domain), column in zip(columns, values.T, strict=True)
-        if domain.kind == "integers" and FEWEST_CODES <= len(np.unique(column)) <= MOST_CODES
-    ]
-    if not found:
-        return ()
-    each = "takes" if len(found) == 1 else "take"
-    return (
-        f"{', '.join(found)} {each} few whole numbers; where these only stand for something, as ids do, try "
-        f"--categories {','.join(found)}",
-    )
+def category_hints(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns of own data whose few whole numbers seem only to stand for something."""
+    listed = ",".join(names)
+    sentence = f"each value of {listed.replace(',', ', ')} says something else, near or not; "
+    return (f"{sentence}if they only stand for something, try --categories {listed}",) if names else ()
+
+
+def none_better(problem: Problem, guesses: Sequence[Guess]) -> tuple[str, ...]:
+    """What may be done where no rule is better than guessing."""
+    rows = max(guess.rows for guess in guesses)
+    names = ", ".join(guess.output for guess in guesses)
+    advice = [f"if something decides {names} that is no column here, add its column to --inputs"]
+    if rows < FEW_ROWS:
+        advice.append("so many rows show strong rules alone; with more of them a weak one would stand out")
+    if problem.training.x.shape[1] > 1:
+        advice.append("if rows belong to several sequences, or in another order, give --sequence or --order")
+    return tuple(advice)
 
 
 def extract(folder: RunFolder) -> Outcome:
@@ -231,9 +258,9 @@ def extract(folder: RunFolder) -> Outcome:
 
     A folder that holds a program keeps it if the model gives none.
     """
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
-    began, settings = now(), folder.settings
+    began, settings = time.perf_counter(), folder.settings
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_in(folder)
@@ -258,7 +285,7 @@ def verify(folder: RunFolder) -> Outcome:
     """
     from weights2code.report import leave_report
 
-    began = now()
+    began = time.perf_counter()
     problem = problem_in(folder)
     found = read_run(folder)
     extraction, broken = certified_again(found, problem, folder)
@@ -270,21 +297,22 @@ def verify(folder: RunFolder) -> Outcome:
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
-    outcome = Outcome(extraction, None, (), now() - began, broken=broken)
+    outcome = Outcome(extraction, None, (), time.perf_counter() - began, broken=broken)
     leave_report(folder, problem, outcome)  # it must not say what is no longer known
     return outcome
 
 
 def finished(folder: RunFolder, problem: Problem) -> Outcome:
     """The outcome of a run that is complete already; what its folder claims is checked, and put right."""
-    began = now()
+    began = time.perf_counter()
     found = read_run(folder)
     check_written(folder, found.program)
     extraction, broken = certified_again(found, problem, folder)
     written = folder.read_json(CERTIFICATE) == json.loads(json.dumps(found.to_dict()))
     if not written or found.checkable().to_dict() != certificate_dict(extraction):
         return verify(folder)
-    return Outcome(extraction, None, (), now() - began, broken=broken)
+    taken = time.perf_counter() - began
+    return Outcome(extraction, None, (), taken, broken=broken, alternatives=found.alternatives)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

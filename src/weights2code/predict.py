@@ -20,8 +20,7 @@ from weights2code.data.columns import Column
 from weights2code.data.csv_table import csv_rows
 from weights2code.data.gaps import carried, stretches
 from weights2code.data.row_order import Arranged, arranged
-from weights2code.data.table_writing import check_target, format_of, write_with
-from weights2code.data.tables import OpenTable, names_in, open_table
+from weights2code.data.tables import OpenTable, check_target, format_of, names_in, open_table, write_with
 from weights2code.data.texts import numbered
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted

@@ -34,7 +34,7 @@ from weights2code.verify import Certificate
 from weights2code.verify.links import Listing, NetworkCertificate, Offered
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: Sequences that the text of a program is run on, of validation and fresh.
 COMPARED = 20
@@ -104,7 +104,7 @@ def weights_in(folder: RunFolder, name: str, problem: Problem) -> Trained | None
     """What a file of weights holds; None if it is not there."""
     if not folder.has(name):
         return None
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     return Trained.load(folder.file(name), problem)
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
-from weights2code.errors import InputError, NotExtracted
+from weights2code.errors import InputError, NotExtracted, Reason
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import OperatorFit
+from weights2code.extraction.alternatives import Alternative
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph, OperatorNode
@@ -27,7 +28,7 @@ from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, MODEL, PROGRAM, P
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +47,8 @@ class Outcome:
     broken: str = ""
     #: What else may be said about the data, if no program was verified.
     hints: tuple[str, ...] = ()
+    #: The chosen rule among others, if these were asked for.
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def program(self) -> Program | None:
@@ -64,9 +67,10 @@ class Outcome:
     @property
     def message(self) -> str:
         if self.extraction is None:
-            return "no program could be extracted; " + (
-                str(self.attempts[-1]) if self.attempts else "nothing was tried"
-            )
+            last = self.attempts[-1] if self.attempts else None
+            if last is not None and last.reason is Reason.NOT_EVIDENT:
+                return last.detail
+            return f"no program could be extracted; {last.brief() if last else 'nothing was tried'}"
         return self.broken or self.extraction.certificate.explain()
 
 
@@ -92,10 +96,12 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
         folder.write(PROGRAM_RAW, listing_source(explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts, outcome.alternatives))
 
 
-def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ()) -> dict[str, Any]:
+def certificate_dict(
+    extraction: Extraction, attempts: tuple[Attempt, ...] = (), others: tuple[Alternative, ...] = ()
+) -> dict[str, Any]:
     """`certificate.json`: the certificate, and the program that it is about."""
     program = extraction.program
     length = {"lines": program.lines, "body": program.body, "operations": program.operations}
@@ -106,6 +112,7 @@ def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ())
         "program_length": length,
         "program": program.to_dict(),
         "attempts": [attempt.to_dict() for attempt in attempts],
+        **({"alternatives": [other.to_dict() for other in others]} if others else {}),
     }
 
 
@@ -121,17 +128,19 @@ class StoredRun:
     program: Program
     certificate: Certificate
     attempts: tuple[Attempt, ...]
+    alternatives: tuple[Alternative, ...] = ()
 
     def checkable(self) -> StoredRun:
         """Without what only the run itself knows: how the rule was found, and how the networks were made."""
         certificate = self.certificate.checkable()
         program = replace(self.program, origin="", verdict=certificate.words())
-        return replace(self, program=program, certificate=certificate, attempts=())
+        return replace(self, program=program, certificate=certificate, attempts=(), alternatives=())
 
     def to_dict(self) -> dict[str, Any]:
         """`certificate.json` as the run wrote it."""
         program = self.program.with_verdict(self.certificate.words())
-        return certificate_dict(Extraction(self.graph, None, program, self.certificate), self.attempts)
+        extraction = Extraction(self.graph, None, program, self.certificate)
+        return certificate_dict(extraction, self.attempts, self.alternatives)
 
 
 def read_run(folder: RunFolder) -> StoredRun:
@@ -145,6 +154,7 @@ def read_run(folder: RunFolder) -> StoredRun:
             Program.from_dict(mapping(data, "a certificate")["program"]),
             Certificate.from_dict(data),
             tuple(Attempt.from_dict(item) for item in items(data["attempts"], "the attempts")),
+            tuple(map(Alternative.from_dict, items(data.get("alternatives", []), "the alternatives"))),
         )
 
 

@@ -236,7 +236,7 @@ def open_existing(path: Path | str, *, alone: bool = True) -> RunFolder:
     path = Path(path)
     try:
         if not path.exists():
-            raise InputError(f"there is no run folder {path}; make one with `w2c train TASK --out {path}`.")
+            raise InputError(f"there is no run folder {path}; `w2c run` and `w2c fit` make one.")
         if CONFIG not in _entries(path):
             raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
         check_plain(path)

@@ -8,6 +8,7 @@ checks, the estimator and the documentation are made from it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
@@ -29,6 +30,12 @@ RungName = Literal[
 ]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
+
+#: An architecture in one word, such as L2H3M2, is letters with numbers; these are what they stand for.
+LETTERS = {
+    "L": "layers", "H": "heads", "M": "submlps", "K": "arity", "U": "hidden",
+    "P": "pointer", "E": "equality", "A": "mean", "S": "sum",
+}  # fmt: skip
 
 #: Seconds that a search may take unless told.
 TIME_LIMIT = 120.0
@@ -125,11 +132,13 @@ class Settings:
         f"rungs of the ladder that may be climbed, all by default: {', '.join(get_args(RungName))}",
         choices=RungName,
     )
+    alternatives: int = _option(0, SEARCH, "so many other rules beside the chosen one, shorter or longer", 0)
     device: Device = _option("cpu", SEARCH, "where to train (default cpu)", choices=Device)
     time_limit: float = _option(
         TIME_LIMIT,
         SEARCH,
-        "seconds after which the search is cut short, with the best so far (default 120)",
+        "after so much work the search is cut short, with the best so far: seconds of a usual machine, "
+        "however busy this one is (default 120)",
         must="be a positive number of seconds",
         holds=lambda value: value > 0 and math.isfinite(value),
     )
@@ -186,6 +195,16 @@ class Settings:
         if unknown:
             raise InputError(f"unknown settings: {', '.join(unknown)[:200]}.")
         return Settings(**{name: _stored(name, value) for name, value in data.items()})
+
+
+def sizes_in(word: str) -> dict[str, int]:
+    """The sizes that an architecture in one word asks for."""
+    parts = re.findall(r"([A-Z])([0-9]+)", word.upper())
+    found = {LETTERS[letter]: int(size) for letter, size in parts if letter in LETTERS}
+    if not parts or len(found) != len(parts) or "".join(map("".join, parts)) != word.upper():
+        known = ", ".join(f"{letter} {name}" for letter, name in LETTERS.items())
+        raise InputError(f"cannot read the architecture {word!r}; write it as L2H3M2, of {known}, each once.")
+    return found
 
 
 def _stored(name: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from weights2code.cli.interrupts import watch
 
         watch()
+        own_output()
     from weights2code.cli.dispatch import dispatch
 
     code = dispatch(arguments)
@@ -34,6 +35,21 @@ def _leave(code: int) -> None:
         except (OSError, ValueError, AttributeError):  # closed, or nobody reads it
             code = code or 1
     os._exit(code)
+
+
+def own_output() -> None:
+    """From now on standard output is for results alone: what libraries print there themselves, as LAPACK does
+    with complaints, goes nowhere."""
+    import os
+    import sys
+
+    if sys.stdout is None or sys.stdout is not sys.__stdout__ or sys.stdout.fileno() != 1:
+        return
+    results, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    buffering = 1 if os.isatty(results) else -1
+    sys.stdout = os.fdopen(results, "w", buffering, sys.stdout.encoding, sys.stdout.errors)
 
 
 def hold_interrupts() -> None:

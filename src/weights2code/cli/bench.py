@@ -17,7 +17,10 @@ from weights2code.errors import InputError, Stopped
 from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers, write_bench
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, failure, formula
-from weights2code.experiments.sweep import run_sweep, spent, stored_rows
+from weights2code.experiments.provenance import provenance
+from weights2code.experiments.records import Record
+from weights2code.experiments.stores import Folders
+from weights2code.experiments.sweep import run_sweep
 from weights2code.experiments.tables import grouped
 
 #: Failures that the table on the terminal names; the files have all.
@@ -31,10 +34,11 @@ def bench(options: argparse.Namespace) -> int:
     out = Path(options.out or Path("w2c-runs") / f"bench-{'tasks' if options.tasks else suite_of(options)}")
     engine = engine_from(options)
     silent = options.quiet or options.json
-    before = len(stored_rows(jobs, out))
+    store = Folders(out)
+    before = len(store.rows(jobs))
 
     def stopped() -> str:
-        done = len(stored_rows(jobs, out))
+        done = len(store.rows(jobs))
         return f"stopped; {done} of {len(jobs)} runs are done. Go on with `{command_of(options, out)}`."
 
     try:
@@ -42,14 +46,17 @@ def bench(options: argparse.Namespace) -> int:
             stopping_says(stopped),
             sweep_reporter(len(jobs), before, silent, described) as on_row,
         ):
-            rows = completed(run_sweep(jobs, out, engine, on_row), jobs)
+            rows = completed(run_sweep(jobs, store, engine, on_row), jobs)
     except KeyboardInterrupt:
         raise Stopped(stopped()) from None
-    summary = summary_of(options, out, names, seeds, rows)
-    files = write_bench(out, summary, rows)
+    asked = {"suite": suite_of(options), "tasks": names, "seeds": seeds, "engine": options.engine}
+    head = provenance(command_of(options, out), options.device or "cpu")
+    head |= {"seconds": round(store.spent(), 1), **numbers(rows)}
+    record = Record(head, rows, asked)
+    files = write_bench(out, record)
     with whole_output():
-        show(options, summary, rows, files)
-    return int(summary["solved"] < summary["runs"])
+        show(options, record, files)
+    return int(head["solved"] < head["runs"])
 
 
 def suite_of(options: argparse.Namespace) -> str:
@@ -66,23 +73,6 @@ def names_of(options: argparse.Namespace) -> list[str]:
     if strange:
         raise InputError(f"the suite {options.suite} has no task {strange[0]}; leave --suite out.")
     return named
-
-
-def summary_of(
-    options: argparse.Namespace, out: Path, names: list[str], seeds: list[int], rows: list[Row]
-) -> dict[str, Any]:
-    """What stands at the head of `bench.json`."""
-    from weights2code.experiments.provenance import provenance
-
-    return {
-        **provenance(command_of(options, out), options.device or "cpu"),
-        "suite": suite_of(options),
-        "tasks": len(names),
-        "seeds": seeds,
-        "engine": options.engine,
-        "seconds": round(spent(out), 1),
-        **numbers(rows),
-    }
 
 
 def command_of(options: argparse.Namespace, out: Path) -> str:
@@ -102,8 +92,9 @@ def described(row: Row) -> tuple[bool, str]:
     return False, f"{text}: {found.limit}: {found.evidence}" if found else text
 
 
-def show(options: argparse.Namespace, summary: dict[str, Any], rows: list[Row], files: list[Path]) -> None:
+def show(options: argparse.Namespace, record: Record, files: list[Path]) -> None:
     """The result: one JSON object, plain lines, or a table."""
+    summary, rows = record.asked | record.head, record.rows
     if options.json:
         print(json.dumps({"summary": summary, "rows": rows, "files": [str(file) for file in files]}))
     elif options.quiet:

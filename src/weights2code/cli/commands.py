@@ -138,7 +138,12 @@ def extract(options: argparse.Namespace) -> int:
 
 
 def verify(options: argparse.Namespace) -> int:
-    with _opened(options) as folder:
+    with _opened(options, decompiled=True) as folder:
+        if is_decompiled(folder):
+            from weights2code.cli.decompile import show, teller
+            from weights2code.decompilation import files
+
+            return show(files.verify(folder, options.task, teller(options)), folder, options)
         from weights2code import pipeline
 
         return _show(pipeline.verify(folder), folder, options)
@@ -207,7 +212,14 @@ def _proof(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    with _opened(options) as folder:
+    with _opened(options, decompiled=not options.plots) as folder:
+        if is_decompiled(folder):
+            from weights2code.decompilation import files
+
+            made = files.report(folder)
+            told = {"folder": str(folder.path), "files": [made], "notes": []}
+            print(json.dumps(told, indent=2) if options.json else made)
+            return 0
         from weights2code.report import gather, write_plots, write_report
 
         contents = gather(folder)
@@ -224,16 +236,21 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def _opened(options: argparse.Namespace) -> RunFolder:
+def is_decompiled(folder: RunFolder) -> bool:
+    """Whether a folder holds the program of a model that existed."""
+    return "decompiled" in folder.read_json(CONFIG)
+
+
+def _opened(options: argparse.Namespace, *, decompiled: bool = False) -> RunFolder:
     """The run folder that a later stage is about; a task of one's own is run if its file is named."""
     folder = open_existing(options.folder)
-    if "decompiled" in folder.read_json(CONFIG):
+    if is_decompiled(folder) and not decompiled:
         folder.close()
         raise InputError(
-            f"{folder.path} holds the program of a model that existed, {folder.source}; make it again with "
-            "`w2c decompile`."
+            f"{folder.path} holds the program of a model that existed, {folder.source}: it can be verified, "
+            "reported, exported and used to predict; nothing else was trained there."
         )
-    if options.task is None:
+    if options.task is None or is_decompiled(folder):
         return folder
     from weights2code.tasks.task_file import task_file
 

@@ -17,17 +17,14 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from weights2code.cli.interrupts import INTERRUPTED, STOPPED, name_command
-from weights2code.cli.parser import build_parser
+from weights2code.cli.parser import build_parser, flags_of
+from weights2code.effort import THREADS
 from weights2code.errors import TOO_FAR, Weights2CodeError
 
 #: Commands that have a module of their own.
 OWN_MODULE = ("bench", "decompile", "experiment")
 
 BROKEN_PIPE = 141
-
-#: One thread: the arrays are small, so threads wait for each other more than they compute, and results do not
-#: depend on the number of cores. Libraries read these when they are first imported.
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 #: Characters of what an error says.
 LONGEST_LINE = 1000
@@ -87,9 +84,22 @@ def _place(error: OSError) -> str:
     return f"{os.path.join(folder, found[1] if found else name)}: "
 
 
+def _elsewhere(sentence: str, command: str) -> str:
+    """Which commands have the options that a sentence names, where its own has not.
+
+    Of a file the same is said wherever it is read.
+    """
+    own, others = flags_of(command), {name: flags_of(name) for name in ("fit", "run")}
+    named = dict.fromkeys(re.findall(r"(?<![\w`-])--[a-z][a-z-]+", re.sub(r"`[^`]*`", "", sentence)))
+    for name, flags in others.items():
+        if found := [flag for flag in named if flag in flags - own]:
+            return f" ({' and '.join(found)}: options of `w2c {name}`)"
+    return ""
+
+
 def _fail(options: argparse.Namespace, sentence: str, code: int) -> int:
     """Say it on one line that somebody can read, whatever a name in it holds; as JSON too, if asked."""
-    line = " ".join(sentence.splitlines())
+    line = " ".join(sentence.splitlines()) + _elsewhere(sentence, options.command)
     line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
     print(f"w2c {options.command}: {line}", file=sys.stderr)
     if getattr(options, "json", False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from weights2code.cli.parser import add_setting
@@ -86,7 +87,8 @@ def experiment(options: argparse.Namespace) -> int:
     from weights2code.cli.engine_options import engine_from
     from weights2code.cli.progress import sweep_reporter
     from weights2code.experiments import registry, reproduce
-    from weights2code.experiments.sweep import stored_rows
+    from weights2code.experiments.jobs import plain
+    from weights2code.experiments.stores import Folders
 
     found = registry.get(options.name)
     asked = options_from(options)
@@ -94,11 +96,12 @@ def experiment(options: argparse.Namespace) -> int:
     out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
     jobs = found.jobs(asked)
     silent = options.quiet or options.json
-    with sweep_reporter(len(jobs), len(stored_rows(jobs, out)), silent) as on_row:
-        record = reproduce.reproduce(found, asked, out, engine, options.command_line, on_row)
+    with sweep_reporter(len(jobs), len(Folders(out).rows(jobs)), silent) as on_row:
+        record, table = reproduce.reproduce(found, asked, out, engine, options.command_line, on_row)
     if options.json:
-        print(json.dumps({key: value for key, value in record.items() if key != "rows"}, indent=2))
+        said = record.head | {"options": record.asked, "table": asdict(table)}
+        print(json.dumps(plain(said), indent=2))
     else:
         print((out / "table.md").read_text(encoding="utf-8"), end="")
         print(f"files: {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
-    return 1 if record["failed"] else 0
+    return 1 if record.head["failed"] else 0

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from weights2code import __version__
+from weights2code.errors import InputError
 from weights2code.roles import ROLES
-from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names
+from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names, sizes_in
 
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
@@ -36,7 +37,7 @@ exit codes: 0 verified (or done), 1 the program misses its specification, 2 bad 
 TRAIN_EXAMPLES = """\
 examples:
   w2c {command} parity_last2 --out runs/parity
-  w2c {command} div_3 --layers 2 --heads 3 --submlps 2 --arity 4 --out runs/div3
+  w2c {command} div_3 --architecture L2H3M2K4 --out runs/div3
   w2c {command} sum_last2 --recipe paper --device auto --out runs/paper
   w2c {command} mine.py:gate --out runs/gate     a weights2code.Task in a Python file
 
@@ -167,7 +168,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _meant(text: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(text, known, 1, 0.6)
+    near = difflib.get_close_matches(text, known, 1, 0.65)
     return f"; did you mean {near[0]}?" if near else ""
 
 
@@ -215,9 +216,20 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def flags_of(command: str) -> frozenset[str]:
+    """The options of a command."""
+    (commands,) = (action for action in build_parser()._actions if isinstance(action.choices, dict))
+    assert isinstance(commands.choices, dict)
+    return frozenset(commands.choices[command]._option_string_actions)
+
+
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
     given = {name: getattr(options, name, None) for name in names()}
+    for name, size in sizes_in(options.architecture).items() if getattr(options, "architecture", "") else ():
+        if given[name] not in (None, size):
+            raise InputError(f"--architecture and --{name} ask for {size} and {given[name]} {name}.")
+        given[name] = size
     settings: dict[str, Any] = {
         name: tuple(value) if Option.of(name).repeat else value
         for name, value in given.items()
@@ -428,7 +440,14 @@ def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) 
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
     for name in names():
         if name not in without:
-            add_setting(groups[Option.of(name).group], name)
+            group = Option.of(name).group
+            add_setting(groups[group], name, **({"help": argparse.SUPPRESS} if group == SIZES else {}))
+    groups[SIZES].add_argument(
+        "--architecture",
+        metavar="L2H3M2",
+        help="a letter and a number for each size: L layers, H heads, M sub-MLPs, K operands and U hidden "
+        "units of each, P, E, A and S further heads (pointer, equality, mean, sum)",
+    )
 
 
 def add_setting(parser: Any, name: str, **changes: Any) -> None:

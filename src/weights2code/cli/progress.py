@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from weights2code.experiments.jobs import DONE, Row
-from weights2code.progress import PlainLines, Progress
+from weights2code.progress import Progress, plain_lines
 
 
 @contextmanager
@@ -24,7 +24,8 @@ def reporter(silent: bool) -> Iterator[Progress | None]:
         with _bar() as progress:
             yield progress
     else:
-        yield PlainLines()
+        with plain_lines() as lines:
+            yield lines
 
 
 @contextmanager
@@ -32,33 +33,30 @@ def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         TaskID,
+        TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
     from rich.progress import Progress as Bar
 
     with Bar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.1e}  temperature {task.fields[temperature]:.2g}"),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
         console=Console(stderr=True),
         transient=True,
     ) as bar:
         rows: dict[str, TaskID] = {}
 
-        def progress(stage: str, done: int, total: int, loss: float, temperature: float) -> None:
+        def progress(stage: str, done: int, total: int, detail: str = "") -> None:
             if stage not in rows:
                 for row in rows.values():
                     bar.stop_task(row)
-                rows[stage] = bar.add_task(stage, loss=loss, temperature=temperature)
-            bar.update(rows[stage], completed=done, total=total, loss=loss, temperature=temperature)
+                rows[stage] = bar.add_task(stage, detail=detail)
+            bar.update(rows[stage], completed=done, total=total, detail=detail)
 
         yield progress
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from weights2code.extraction.attempt import Attempt
 from weights2code.results import Outcome
 from weights2code.run_folder import CERTIFICATE, RunFolder
 
@@ -24,6 +23,7 @@ def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
         "lines": program.body if program else None,
         "operations": program.operations if program else None,
         "certificate": certificate.to_dict() if certificate else None,
+        "alternatives": [other.to_dict() for other in outcome.alternatives],
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         "seconds": round(outcome.seconds, 3),
         "folder": str(folder.path),
@@ -53,17 +53,13 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
         rows.append(("result", outcome.message))
+    rows += [("rules", str(other)) for other in outcome.alternatives]
     rows += [("hint", hint) for hint in outcome.hints]
     rows.append(("time", f"{outcome.seconds:.1f} s"))
-    if outcome.exit_code or len(outcome.attempts) > 1:
-        rows += [("tried", text) for text in dict.fromkeys(map(_in_brief, outcome.attempts))]
+    if outcome.exit_code:
+        rows += [("tried", text) for text in dict.fromkeys(attempt.brief() for attempt in outcome.attempts)]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
-
-
-def _in_brief(attempt: Attempt) -> str:
-    """What was tried, and what came of it; figures are left to the certificate and the page."""
-    return f"{attempt.rung}: {attempt.verdict or attempt.detail}"
 
 
 def _invariant(claims: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Columns of a CSV file, read in blocks with the standard library; what is unclear is refused.
+"""CSV files, read and written in blocks with the standard library; what is unclear is refused.
 
 The header says what separates the cells. Rows are counted as an editor counts lines, the header being line 1.
 """
@@ -11,12 +11,12 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from weights2code.data.limits import LARGEST, check_cells, find_column
 from weights2code.data.loose_cells import Loosely
 from weights2code.errors import InputError
 
+NAME, ENDINGS = "CSV", ()
 #: Characters of a CSV file that are converted at a time.
 BLOCK_CHARACTERS = 1 << 23
 #: The longest line, and the longest cell that the standard library reads, in characters.
@@ -57,7 +58,7 @@ class Block:
         return [line.split(self.delimiter) for line in self.lines]
 
 
-def names_in_csv(path: Path) -> list[str]:
+def names(path: Path) -> list[str]:
     """The names of all columns, in the order of the file."""
     with csv_rows(path) as (header, _, _, _):
         return [name.strip() for name in header]
@@ -239,3 +240,49 @@ def _check_widths(
             if delimiter.join(row).count(other) == width - 1 > 0:
                 fix = f"separate rows and header alike, not by {other!r} and by {delimiter!r}"
         raise InputError(f"{path}, line {number} has {len(row)} cells but the header has {width}; {fix}.")
+
+
+def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
+    """The table again, row by row, with these made replaced or added, and the rows where `only` is true."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    with csv_rows(path) as (header, delimiter, ending, blocks), collector_at_rest():
+        writer = csv.writer(text, delimiter=delimiter, lineterminator=ending)
+        names = [name.strip() for name in header]
+        places = {name: names.index(name) for name in made if name in names}
+        added = [name for name in made if name not in names]
+        writer.writerow([*header, *added])
+        first = 0
+        for block in blocks:
+            part = slice(first, first + len(block.numbered))
+            first, kept = part.stop, None if only is None else only[part].tolist()
+            texts = {name: _spelled(values[part]) for name, values in made.items()}
+            plain = block.lines is not None and not any(map(_quoted(delimiter), texts.values()))
+            rows: Any = block.lines if plain and not places else block.rows
+            for name, place in places.items():
+                for row, cell in zip(rows, texts[name], strict=True):
+                    row[place] = cell
+            if plain:
+                lines = rows if not places else map(delimiter.join, rows)
+                rows = map(delimiter.join, zip(lines, *(texts[name] for name in added), strict=True))
+                text.writelines(
+                    f"{line}{ending}" for line in (rows if kept is None else compress(rows, kept))
+                )
+                continue
+            cells = zip(rows, *(texts[name] for name in added), strict=True)
+            rows = ([*row, *more] for row, *more in cells)
+            writer.writerows(rows if kept is None else compress(rows, kept))
+    text.flush()
+    text.detach()
+
+
+def _quoted(delimiter: str) -> Callable[[Sequence[str]], bool]:
+    """Whether cells cannot be written as they are."""
+    odd = re.compile(f'["\r\n{re.escape(delimiter)}]')
+    return lambda cells: odd.search(" ".join(cells)) is not None
+
+
+def _spelled(values: np.ndarray) -> Sequence[str]:
+    """Cells of a column; a value that is none is an empty one."""
+    if values.dtype.kind == "f":
+        return ["" if value != value else repr(value) for value in values.tolist()]
+    return ["" if value is None else str(value) for value in values.tolist()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -11,30 +10,32 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.limits import check_cells, find_column
+from weights2code.data.loose_cells import Loaded
 from weights2code.errors import InputError
 
-ENDINGS = (".xlsx", ".xlsm")
+NAME, ENDINGS = "Excel", (".xlsx", ".xlsm")
 
 
-def names_in_excel(path: Path) -> list[str]:
+def names(path: Path) -> list[str]:
     """The names of all columns, in the order of the sheet."""
     return _rows(path)[0]
 
 
-def excel_columns(path: Path, wanted: Sequence[str]) -> tuple[dict[str, np.ndarray], int]:
-    """The named columns, their cells as Python has them, and the row of the sheet that holds the names."""
+def columns(path: Path, wanted: Sequence[str]) -> Loaded:
+    """The named columns, their cells as Python has them."""
     header, rows, first = _rows(path)
     places = {name: find_column(path, header, name) for name in wanted}
     check_cells(path, len(rows), len(places))
-    return {name: _column([row[place] for row in rows]) for name, place in places.items()}, first
+    found = {name: _column([row[place] for row in rows]) for name, place in places.items()}
+    return Loaded((len(rows),), found.__getitem__, first + 1)
 
 
-def write_excel(path: Path, columns: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
+def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
     """The workbook again, with these columns replaced or added, and the rows where `only` is true."""
     book = _book(path, whole=True)
     sheet = book.worksheets[0]
     header, rows, first = _rows(path)
-    for name, values in columns.items():
+    for name, values in made.items():
         place = header.index(name) + 1 if name in header else sheet.max_column + 1
         sheet.cell(first, place, name)
         for row, value in enumerate(values.tolist(), start=first + 1):
@@ -69,7 +70,7 @@ def _book(path: Path, *, whole: bool = False) -> Any:
         ) from None
     try:
         return openpyxl.load_workbook(path, data_only=not whole)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+    except Exception:  # what a damaged workbook makes its reader raise is not one family
         raise InputError(
             f"{path} cannot be read as an Excel file; save it again, or as CSV (UTF-8)."
         ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,15 @@ class Words:
 
     places: np.ndarray
     words: list[str]
+
+
+class Loaded(NamedTuple):
+    """What a file of columns holds: (rows,), or (n, T) where it holds n sequences of T rows; what gives a
+    column by its name; how many rows of the file stand above the first one, where somebody counts them."""
+
+    shape: tuple[int, ...]
+    load: Callable[[str], np.ndarray | Words]
+    above: int = 0
 
 
 @dataclass(slots=True)
@@ -234,8 +243,8 @@ def _refuse_times(where: str, name: str, cells: Sequence[str]) -> None:
     iso = all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told)
     if iso or iso_times(told, "day-first", where):
         raise InputError(
-            f"{where}, column {name!r} holds dates; sort by it with --order, take hours and weekdays from it "
-            "with --time, or give the time that has passed as numbers."
+            f"{where}, column {name!r} holds dates; leave it out of --inputs and sort by it with --order, or "
+            "take hours and weekdays from it with --time, or give the time that has passed as numbers."
         )
 
 

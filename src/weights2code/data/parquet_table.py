@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.limits import LARGEST, check_cells, find_column
-from weights2code.data.loose_cells import Words
+from weights2code.data.loose_cells import Loaded, Words
 from weights2code.errors import InputError
 
+NAME, ENDINGS = "Parquet", (".parquet", ".pq")
 #: What gives a column by its name.
 Load = Callable[[str], np.ndarray | Words]
 
 
-def names_in_parquet(path: Path) -> list[str]:
+def names(path: Path) -> list[str]:
     """The names of all columns, in the order of the file."""
     with _whole(path):
         return _reader(path)[0]
 
 
-def parquet_columns(path: Path, wanted: Sequence[str]) -> tuple[int, Load]:
-    """The number of rows, and what reads one of the columns that are wanted, all of which are there."""
+def columns(path: Path, wanted: Sequence[str]) -> Loaded:
+    """What reads one of the columns that are wanted, all of which are there."""
     with _whole(path):
         header, rows, load = _reader(path)
         for name in wanted:
@@ -35,17 +36,37 @@ def parquet_columns(path: Path, wanted: Sequence[str]) -> tuple[int, Load]:
         with _whole(path):
             return load(name)
 
-    return rows, readable
+    return Loaded((rows,), readable)
 
 
-def _reader(path: Path) -> tuple[list[str], int, Load]:
+def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
+    """The table again, with these columns replaced or added, and the rows where `only` is true."""
+    import pyarrow  # which has read the table
+
+    parquet = _package(path)
+    table = parquet.read_table(path)
+    for name, values in made.items():
+        column = pyarrow.array(values.tolist() if values.dtype.kind == "O" else values)
+        places = table.schema.get_all_field_indices(name)
+        if places:
+            table = table.set_column(places[0], name, column)
+        else:
+            table = table.append_column(name, column)
+    parquet.write_table(table if only is None else table.filter(pyarrow.array(only)), file)
+
+
+def _package(path: Path) -> Any:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
         raise InputError(
             f"reading {path} needs pyarrow; install it with `pip install weights2code[data]`, or save as CSV."
         ) from None
-    file = parquet.ParquetFile(path)
+    return parquet
+
+
+def _reader(path: Path) -> tuple[list[str], int, Load]:
+    file = _package(path).ParquetFile(path)
     _check_sizes(path, file.metadata)
 
     def load(name: str) -> np.ndarray | Words:

@@ -17,6 +17,7 @@ import numpy as np
 
 from weights2code.data.problem import Problem
 from weights2code.data.sequences import Sequences
+from weights2code.data.sufficiency import chi_square
 
 #: With more columns than this some are left out; so many stay at most.
 MANY, MOST_KEPT = 12, 8
@@ -148,12 +149,12 @@ def _dependence(
     """The most that each column tells about a target at any lag, in standard deviations beyond chance."""
     _, lags, columns = values.shape
     known, width = beside if beside is not None else (np.zeros(len(target), int), 1)
-    base = _chi_square(known, width, target, levels)
+    base = chi_square(known, width, target, levels)
     found = np.zeros(columns)
     for column in range(columns):
         for lag in range(lags):
             codes, groups = _grouped(values[:, lag, column], GROUPS if beside is None else FEW_GROUPS)
-            more = _chi_square(known * groups + codes, width * groups, target, levels)
+            more = chi_square(known * groups + codes, width * groups, target, levels)
             found[column] = max(found[column], _beyond(more[0] - base[0], more[1] - base[1]))
     return found
 
@@ -162,18 +163,18 @@ def _best(values: np.ndarray, column: int, target: np.ndarray) -> tuple[np.ndarr
     """A column at the lag at which it tells most, in groups."""
     codes, levels = _grouped(target, GROUPS)
     lagged = [_grouped(values[:, lag, column], GROUPS) for lag in range(values.shape[1])]
-    return max(lagged, key=lambda found: _beyond(*_chi_square(*found, codes, levels)))
+    return max(lagged, key=lambda found: _beyond(*chi_square(*found, codes, levels)))
 
 
 def _pairs(values: np.ndarray, target: np.ndarray, levels: int) -> Iterator[tuple[int, int, float]]:
     """Pairs of columns, now, and what they tell together that neither tells alone."""
     coded = [_grouped(column, FEW_GROUPS) for column in values[:, 0].T]
-    alone = [_chi_square(codes, groups, target, levels) for codes, groups in coded]
+    alone = [chi_square(codes, groups, target, levels) for codes, groups in coded]
     for count, (i, j) in enumerate(combinations(range(len(coded)), 2)):
         if count == MOST_PAIRS:
             return
         (one, few), (other, many) = coded[i], coded[j]
-        both = _chi_square(one * many + other, few * many, target, levels)
+        both = chi_square(one * many + other, few * many, target, levels)
         single = max(alone[i], alone[j])
         yield i, j, _beyond(both[0] - single[0], both[1] - single[1])
 
@@ -186,15 +187,6 @@ def _grouped(column: np.ndarray, most: int) -> tuple[np.ndarray, int]:
         codes = np.searchsorted(borders, column, side="right")
         return codes.astype(np.int64), len(borders) + 1
     return codes.reshape(-1).astype(np.int64), max(len(values), 1)
-
-
-def _chi_square(code: np.ndarray, groups: int, target: np.ndarray, levels: int) -> tuple[float, float]:
-    """Pearson's statistic, and its degrees of freedom."""
-    table = np.bincount(code * levels + target, minlength=groups * levels).reshape(groups, levels)
-    table = table[table.sum(1) > 0][:, table.sum(0) > 0]
-    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / max(len(code), 1)
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    return statistic, float((table.shape[0] - 1) * (table.shape[1] - 1))
 
 
 def _beyond(statistic: float, freedom: float) -> float:

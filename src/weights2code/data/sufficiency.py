@@ -106,13 +106,13 @@ def _few_codes(column: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def chi_square(code: np.ndarray, levels: int, answer: np.ndarray, answers: int) -> tuple[float, float]:
-    """Pearson's statistic of a leaf and the target, and its degrees of freedom."""
+    """Pearson's statistic of a column and the target, and its degrees of freedom; levels that never occur are
+    none."""
     table = np.bincount(code * answers + answer, minlength=levels * answers).reshape(levels, answers)
-    table = table[table.sum(1) > 0]
-    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / len(code)
-    return float(np.sum((table - expected) ** 2 / np.maximum(expected, 1e-12))), float(
-        (len(table) - 1) * (answers - 1)
-    )
+    table = table[table.sum(1) > 0][:, table.sum(0) > 0]
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / max(len(code), 1)
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    return statistic, float((table.shape[0] - 1) * (table.shape[1] - 1))
 
 
 def _beyond(statistic: float, freedom: float) -> float:

@@ -1,4 +1,4 @@
-"""Tables: named columns out of a CSV, Parquet or NPZ file, whole or not at all.
+"""Tables: named columns out of a CSV, Parquet, NPZ or Excel file, whole or not at all, and into one.
 
 Reading executes nothing. What cannot be used is refused in one sentence that names the file, the row or
 column, and the fix; nothing is guessed, rounded to another whole number, or bent into a number.
@@ -6,27 +6,32 @@ column, and the fix; nothing is guessed, rounded to another whole number, or ben
 
 from __future__ import annotations
 
-import warnings
-import zipfile
-from collections.abc import Callable, Sequence
+import gzip
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from weights2code.data import csv_table, excel_table, npz_table, parquet_table
 from weights2code.data.arrow_csv import read_with_arrow
 from weights2code.data.columns import Column
-from weights2code.data.csv_table import names_in_csv, read_csv
 from weights2code.data.exact_numbers import refuse_gap
-from weights2code.data.excel_table import ENDINGS, excel_columns, names_in_excel
-from weights2code.data.limits import LARGEST, check_readable, find_column
+from weights2code.data.limits import check_readable
 from weights2code.data.loose_cells import Loosely, Words
-from weights2code.data.parquet_table import first_line, names_in_parquet, parquet_columns, spelled
+from weights2code.data.parquet_table import spelled
 from weights2code.errors import InputError
 from weights2code.roles import Roles
 
-#: Columns by name: numbers (float64), or for labels whatever they are.
-Columns = dict[str, np.ndarray]
+#: A module a format, which says what its files end in; every other ending is CSV. `names` gives the columns,
+#: `columns` reads some of them, `write` writes the table again with some columns new.
+FORMATS: dict[str, Any] = {
+    ending: read for read in (parquet_table, npz_table, excel_table) for ending in read.ENDINGS
+}
 #: Whole numbers, times and text tell sequences apart or order them; records and complex numbers do not.
 _LABELS = "biufMmUS"
 
@@ -46,6 +51,15 @@ class OpenTable:
     loosely: Loosely
 
 
+def _format(path: Path) -> Any:
+    return FORMATS.get(path.suffix.lower(), csv_table)
+
+
+def format_of(path: Path) -> str:
+    """CSV, Parquet, NPZ or Excel."""
+    return _format(path).NAME
+
+
 def open_table(path: Path, roles: Roles, *, advise: bool = True) -> OpenTable:
     """The columns of a file that have a role, to be asked for: values as numbers or texts, labels as such.
 
@@ -53,17 +67,10 @@ def open_table(path: Path, roles: Roles, *, advise: bool = True) -> OpenTable:
     another role where that can be said.
     """
     check_readable(path)
-    loosely, suffix = Loosely(roles, advise=advise), path.suffix.lower()
-    wanted = [*roles.columns, *roles.labels]
-    if suffix in (".parquet", ".pq"):
-        rows, load = parquet_columns(path, wanted)
-        shape: tuple[int, ...] = (rows,)
-    elif suffix in (".npz", *ENDINGS):
-        arrays, header = excel_columns(path, wanted) if suffix in ENDINGS else (_npz_arrays(path, wanted), -1)
-        loosely.above = header + 1
-        shape, load = next(iter(arrays.values())).shape, arrays.__getitem__
-    else:
+    loosely, read = Loosely(roles, advise=advise), _format(path)
+    if read is csv_table:
         return _open_csv(path, loosely)
+    shape, load, loosely.above = read.columns(path, [*roles.columns, *roles.labels])
     if 0 in shape:
         raise InputError(f"{path} has no rows; add data.")
 
@@ -89,7 +96,7 @@ def _open_csv(path: Path, loosely: Loosely) -> OpenTable:
     """A CSV file has no columns that could be read alone: what is named is read, and held."""
     held = read_with_arrow(path, loosely)
     if held is None:
-        held = {**read_csv(path, loosely)}
+        held = {**csv_table.read_csv(path, loosely)}
 
     def column(name: str) -> Column:
         found = held[name]
@@ -113,65 +120,54 @@ def _open_csv(path: Path, loosely: Loosely) -> OpenTable:
 def names_in(path: Path) -> list[str]:
     """The names of all columns of a file, in its order."""
     check_readable(path)
-    suffix = path.suffix.lower()
-    try:
-        if suffix in (".parquet", ".pq"):
-            return names_in_parquet(path)
-        if suffix in ENDINGS:
-            return names_in_excel(path)
-        if suffix == ".npz":
-            with zipfile.ZipFile(path) as archive:
-                return [info.filename.removesuffix(".npy") for info in archive.infolist()]
-    except (ImportError, InputError):
-        raise
-    except Exception as error:
-        raise InputError(f"{path} cannot be read ({first_line(error)}); write it again.") from None
-    return names_in_csv(path)
+    return _format(path).names(path)
 
 
-def _npz_arrays(path: Path, wanted: Sequence[str]) -> Columns:
-    """The arrays as they are stored."""
-    try:
-        with open(path, "rb") as file:
-            if file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
-                raise ValueError("it holds a single array without a name")
-        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about headers of Python 2, which are read all the same
-            members = {info: info.filename.removesuffix(".npy") for info in archive.infolist()}
-            for name in wanted:
-                find_column(path, list(members.values()), name)
-            found = {name: info for info, name in members.items() if name in wanted}
-            columns = {name: _read_array(path, archive, found[name]) for name in wanted}
-    except InputError:
-        raise
-    except Exception as error:  # a damaged archive fails in many ways, down to its parser of headers
+def check_target(path: Path, out: Path | None) -> None:
+    """Refuse a place that the table cannot be written to, before anything is computed."""
+    if out is None:
+        if format_of(path) != "CSV" and sys.stdout.isatty():
+            raise InputError(f"{format_of(path)} is nothing for a terminal; name a file with --out.")
+        return
+    if format_of(path) != format_of(out):
         raise InputError(
-            f"{path} cannot be read as NPZ ({first_line(error)}); write it with numpy.savez."
-        ) from None
-    shapes = {name: column.shape for name, column in columns.items()}
-    if len({shapes[name] for name in wanted}) > 1 or len(shapes[wanted[0]]) not in (1, 2):
-        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InputError(f"{path}: the arrays must all be (rows,) or all (n, T), but are {listed}.")
-    return columns
+            f"--out {out} would be {format_of(out)}, but {path} is {format_of(path)}; "
+            f"give it the ending {path.suffix or '.csv'}."
+        )
+    if out.is_dir():
+        raise InputError(f"--out {out} is a folder; name a file.")
+    if out.exists() and os.path.samefile(path, out):
+        raise InputError(f"--out {out} is the table itself; name another file.")
 
 
-def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    """An array of an archive; its header is believed only as far as there are bytes for it."""
-    if info.file_size > LARGEST:
-        raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    with archive.open(info) as file:
-        version = np.lib.format.read_magic(file)
-        if version not in readers:
-            raise ValueError(f"{info.filename} holds something else than plain arrays of numbers")
-        shape, _, dtype = readers[version](file)
-        if dtype.hasobject:  # NumPy's advice is to load it unsafely
-            raise ValueError("it holds something else than plain arrays of numbers")
-        size = dtype.itemsize * int(np.prod([int(axis) for axis in shape], dtype=object))
-        if any(axis < 0 for axis in shape) or size != info.file_size - file.tell():
-            raise ValueError(f"the header of {info.filename} says {shape}, which its length does not")
-    with archive.open(info) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+def write_with(
+    path: Path, columns: Mapping[str, np.ndarray], out: Path | None, only: np.ndarray | None = None
+) -> None:
+    """Write the table in `path` to `out` (None is standard output) with these columns, replaced or added.
+
+    What was in it stays as it was, cell by cell. With `only`, the rows where that is true.
+    """
+    with _opened(out) as file:
+        packed = out is not None and out.suffix == ".gz" and format_of(path) == "CSV"
+        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else nullcontext(file) as target:
+            _format(path).write(path, columns, target, only)
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[Any]:
+    """The place to write to: standard output, or a file that takes its name when it is whole."""
+    if out is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, out)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _clean_labels(path: Path | str, name: str, column: np.ndarray, loosely: Loosely) -> np.ndarray:

@@ -5,39 +5,34 @@ model -> how it is asked -> rule, departures fed back -> hunt -> verdict -> file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from weights2code.data import from_arrays
 from weights2code.decompilation.hosts import Apart, Host, Own
 from weights2code.decompilation.learning import Learner
-from weights2code.decompilation.model import Asking, Model, introduced
+from weights2code.decompilation.model import QUERIES, Asking, Model, introduced
 from weights2code.decompilation.proofs import proved
-from weights2code.decompilation.regions import Region, regions
-from weights2code.decompilation.rule import Rule
-from weights2code.decompilation.verdict import ModelCertificate, Share
-from weights2code.effort import now, within
+from weights2code.decompilation.regions import Region
+from weights2code.decompilation.verdict import ModelCertificate, judged
+from weights2code.effort import within
 from weights2code.errors import InputError
-from weights2code.language import Domain, uniform
+from weights2code.language import Domain, Recurrence
 from weights2code.program import Program
 from weights2code.tasks.task import Task, read_columns
-from weights2code.verify import Certificate, certify
-from weights2code.verify.hunt import Departure, Hunt, drawn
+from weights2code.verify import Certificate, certify, certify_on_data
+from weights2code.verify.hunt import Departure
+from weights2code.verify.own_data import Allowed
 
-#: Questions and seconds that a decompilation may take unless told.
-QUERIES, SECONDS = 200_000, 300.0
-#: Fewer questions than this say nothing.
-FEWEST = 2000
-#: Positions of random sequences of each length that agreement is told of, and sequences at most.
-POSITIONS, MOST_SEQUENCES = 20_000, 1000
-#: Of the questions, the share that agreement is measured with.
-MEASURING = 0.1
-#: Departures that are told.
-TOLD = 5
+#: Seconds that a decompilation may take unless told.
+SECONDS = 300.0
+#: Sequences of the model's own length that a program without a task is certified on, and the share of outputs
+#: that may be mistakes of the model.
+CERTIFIED, MISTAKES = 300, 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,18 +43,17 @@ class Decompiled:
     ----------
     program : what it computes; None if no search found anything.
     model : the verdict on the model, with where it departs.
-    against : the certificate of the program against a task that was named.
+    certificate : of the program, against the task that was named, else against answers of the model.
     message, seconds : what came of it in a sentence, and how long it took.
-    rule, task : the rule as it was judged, and the name of the task.
+    task : the name of the task.
     rule_seconds, rule_queries, states : what the rule took, and of a finite machine its states.
     """
 
     program: Program | None
     model: ModelCertificate | None
-    against: Certificate | None
+    certificate: Certificate | None
     message: str
     seconds: float
-    rule: Rule | None = None
     task: str = ""
     rule_seconds: float = 0.0
     rule_queries: int = 0
@@ -73,9 +67,14 @@ class Decompiled:
         return 1 if self.model.departures else 0
 
     @property
+    def against(self) -> Certificate | None:
+        """The certificate of the program against the task, if one was named."""
+        return self.certificate if self.task else None
+
+    @property
     def agreement(self) -> dict[int, float]:
         """Of random sequences of each length, the share that agrees at every position."""
-        return {} if self.model is None else {n: one.sequences for n, one in self.model.agreement.items()}
+        return {} if self.model is None else {n: share for n, (share, _) in self.model.agreement.items()}
 
     @property
     def departures(self) -> tuple[Departure, ...]:
@@ -152,40 +151,79 @@ def decompile(
     InputError
         If the model cannot be asked, or breaks.
     """
-    began, asking = now(), Asking(length, longest, read, at, one_hot, time_first)
-    if queries < FEWEST:
-        raise InputError(f"--queries must be at least {FEWEST}, got {queries}.")
-    columns, task = read_columns(inputs), _task(against)
-    with _hosted(model) as host, within(time_limit, since=began):
-        asked = introduced(host, columns, asking, seed)
-        for line in (*asked.guessed, *asked.noted):
-            say(line)
-        outputs = _output_names(asked, columns)
-        learner = Learner(asked, length, outputs, seed, queries, _name(model), say)
+    began = time.perf_counter()
+    asking = Asking(length, longest, read, at, one_hot, time_first, queries, seed)
+    with _asked(model, inputs, asking, against, time_limit, say) as (asked, task):
+        learner = Learner(asked, _name(model), say)
         rule = learner.best()
         if rule is None:
-            return Decompiled(None, None, None, "no program was found", now() - began)
-        spent = now() - began, asked.queries
+            return Decompiled(None, None, None, "no program was found", time.perf_counter() - began)
+        spent = {
+            "rule_seconds": time.perf_counter() - began,
+            "rule_queries": asked.queries,
+            "states": learner.states,
+        }
+        rule = learner.worded()
+        others = tuple("; ".join(other.program.formula().splitlines()) for other in learner.others())
         say("looking for departures")
-        hunt = _hunted(rule, asked, length, queries, seed)
-        verdict = _verdict(rule, asked, hunt, learner, now() - began)
-        verdict = proved(verdict, model, rule, asked)
-    compared = None if task is None else _against(rule, columns, task, length)
-    message = verdict.explain()
-    program = rule.program.with_verdict(message)
-    name = "" if task is None else task.name
-    taken = now() - began
-    return Decompiled(program, verdict, compared, message, taken, rule, name, *spent, learner.states)
+        return replace(_judged(rule.program, asked, model, task, began, others), **spent)
+
+
+def again(
+    program: Program,
+    model: str,
+    inputs: Mapping[str, Domain | tuple[float, float]],
+    asking: Asking,
+    against: str | None,
+    time_limit: float = SECONDS,
+    say: Callable[[str], None] = lambda _: None,
+) -> Decompiled:
+    """The verdict on a model and a program that is known: the model is asked anew."""
+    began = time.perf_counter()
+    with _asked(model, inputs, asking, against, time_limit, say) as (asked, task):
+        if asked.outputs != program.recurrence.outputs or tuple(inputs) != program.recurrence.inputs:
+            raise InputError(f"the program has other columns than {model}.")
+        return _judged(program, asked, model, task, began)
 
 
 @contextmanager
-def _hosted(model: Any):
-    """The model where it runs, until nobody asks it any more."""
+def _asked(
+    model: Any,
+    inputs: Mapping[str, Domain | tuple[float, float]],
+    asking: Asking,
+    against: Task | str | None,
+    time_limit: float,
+    say: Callable[[str], None],
+) -> Iterator[tuple[Model, Task | None]]:
+    """The model as it can be asked, until nobody asks it any more, and the task that was meant."""
+    columns, task = read_columns(inputs), _task(against)
     host = host_of(model)
     try:
-        yield host
+        with within(time_limit):
+            asked = introduced(host, columns, asking)
+            for line in asked.found_out:
+                say(line)
+            yield asked, task
     finally:
         host.close()
+
+
+def _judged(
+    program: Program, model: Model, given: Any, task: Task | None, began: float, others: tuple[str, ...] = ()
+) -> Decompiled:
+    """The verdict on a program of a model."""
+    machine, whole = program.recurrence, program.integer_outputs
+    verdict = proved(judged(machine, model, began, others), given, machine, model)
+    if task is None:
+        x = model.some(CERTIFIED)
+        allowed = Allowed(whole, MISTAKES) if whole else Allowed(whole, noise=model.reading.tolerance)
+        certificate = certify_on_data(machine, from_arrays(x, model(x)[0]), allowed, seed=model.asking.seed)
+    else:
+        certificate = _against(machine, model, task, integer_outputs=whole)
+    message = verdict.explain()
+    program = program.with_verdict(message)
+    name = "" if task is None else task.name
+    return Decompiled(program, verdict, certificate, message, time.perf_counter() - began, name)
 
 
 def host_of(model: Any) -> Host:
@@ -214,61 +252,6 @@ def _name(model: Any) -> str:
     return Path(text.rpartition(":")[2] if ".py:" in text else text).stem or "model"
 
 
-def _output_names(model: Model, columns: Mapping[str, Domain]) -> tuple[str, ...]:
-    """`y`, or `y1`, `y2`, ...; `output` where a column has that name."""
-    x = uniform(np.random.default_rng(0), model.domains, 1, 1)
-    count = model(x)[0].shape[2]
-    stem = "y" if not any(name.startswith("y") for name in columns) else "output"
-    return (stem,) if count == 1 else tuple(f"{stem}{i + 1}" for i in range(count))
-
-
-def _hunted(rule: Rule, model: Model, length: int, queries: int, seed: int) -> Hunt:
-    near = 0.499 if model.reading.whole else model.reading.tolerance
-    budget = max(FEWEST // 2, int((1 - MEASURING) * queries) - model.queries)
-    rng = np.random.default_rng(seed + 1)
-    raw = model.raw if model.reading.kind in ("round", "real") else None
-    domains, last = model.domains, model.at == "last"
-    hunt = Hunt(rule.recurrence, model, domains, length, model.longest, near, budget, rng, raw, last)
-    hunt.whole()
-    return hunt
-
-
-def _verdict(rule: Rule, model: Model, hunt: Hunt, learner: Learner, seconds: float) -> ModelCertificate:
-    """What is known after the hunt."""
-    agreement, parting, lengths = {}, [], hunt.lengths()
-    most = int(MEASURING * learner.budget) // (2 * len(lengths))
-    for steps in lengths:
-        count = max(8, min(MOST_SEQUENCES, most // hunt.each(steps), POSITIONS // steps))
-        wrong, _ = hunt.compare(uniform(hunt.rng, model.domains, count, steps))
-        agreement[steps] = Share(float(1 - wrong.any(1).mean()), float(1 - wrong.mean()))
-        x = drawn(hunt.rng, model.domains, count, steps)
-        parting.append((x, hunt.compare(x)[0]))
-    departures = tuple(hunt.departures(TOLD))
-    covered = hunt.exhaustive >= hunt.length
-    word = "departs" if departures else "exhaustive" if covered else "agrees"
-    covers = f"lengths 1 to {hunt.exhaustive}" if covered else f"lengths up to {hunt.lengths()[-1]}"
-    where = [pair for pair in parting if pair[1].any()]
-    return ModelCertificate(
-        verdict=word,
-        covers=covers,
-        reading=model.reading.words(),
-        how=(*model.guessed, *model.noted),
-        length=hunt.length,
-        longest=model.longest,
-        agreement=agreement,
-        departures=departures,
-        proven_shortest=bool(departures) and hunt.proven,
-        exhaustive=hunt.exhaustive,
-        regions=tuple(regions(rule.recurrence, *where[0])) if where else (),
-        thin=tuple(item for item in hunt.thinnest if np.isfinite(item[0])),
-        queries=model.queries,
-        seed=learner.seed,
-        seconds=seconds,
-        other_rules=tuple("; ".join(o.program.formula().splitlines()) for o in learner.others()),
-        outputs=rule.recurrence.outputs,
-    )
-
-
 def _task(against: Task | str | None) -> Task | None:
     """The task that a program is compared with."""
     if against is None or isinstance(against, Task):
@@ -281,18 +264,14 @@ def _task(against: Task | str | None) -> Task | None:
     return load_task(named) if isinstance(named, TaskFile) else tasks.get(named)
 
 
-def _against(rule: Rule, columns: Mapping[str, Domain], task: Task, length: int) -> Certificate:
+def _against(machine: Recurrence, model: Model, task: Task, *, integer_outputs: bool) -> Certificate:
     """The program beside what was meant, on the domain that the model was asked for."""
-    machine = rule.recurrence
     if len(task.columns) != len(machine.inputs) or len(task.outputs) != len(machine.outputs):
         raise InputError(
             f"{task.name} has {len(task.columns)} columns and {len(task.outputs)} outputs, the model "
             f"{len(machine.inputs)} and {len(machine.outputs)}; name another task for --against."
         )
+    length, domains = model.asking.length, model.domains
     return certify(
-        machine,
-        reference=task.specification,
-        domains=tuple(columns.values()),
-        length=length,
-        integer_outputs=rule.program.integer_outputs,
+        machine, reference=task.specification, domains=domains, length=length, integer_outputs=integer_outputs
     )

@@ -1,4 +1,4 @@
-"""What runs a model: an ONNX session, a PyTorch module, a plain function, a network of a run folder.
+"""What runs a model: an ONNX session, a PyTorch module, a plain function, steps, a network of a run folder.
 
 A feed takes one array, as it is to be given, and returns one array. It also says in which forms it may want
 its inputs, the likeliest first. Libraries are imported when a model needs them; nothing is unpickled.
@@ -6,10 +6,8 @@ its inputs, the likeliest first. Libraries are imported when a model needs them;
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.errors import InputError
+from weights2code.tasks.task_file import names_in
 
 #: Columns as numbers (n, T, columns); tokens (n, T) or (n, T, columns); one-hot (n, T, sizes together); an
 #: array (n, T) a column.
@@ -67,16 +66,12 @@ class Onnx:
 
     def ask(self, given: np.ndarray) -> np.ndarray:
         """Outputs of the first output; with several inputs the last axis goes to them in order."""
-        first, second = given.shape[:2]
-        for axis, size in enumerate(self.fixed):
-            if size is not None and given.shape[axis] > size and axis:
-                raise InputError(f"the model takes sequences of length {size}, not {given.shape[axis]}.")
-        step = self.fixed[0] or max(1, first)
-        parts = [self._run(given[begin : begin + step]) for begin in range(0, first, step)]
-        out = np.concatenate(parts)
-        if self.fixed[1] is not None and out.ndim > 1 and out.shape[1] == self.fixed[1]:
-            out = out[:, :second]
-        return out
+        (first, second), (count, most) = given.shape[:2], self.fixed
+        if most is not None and second > most:
+            raise InputError(f"the model takes sequences of length {most}, not {second}.")
+        step = count or max(1, first)
+        out = np.concatenate([self._run(given[begin : begin + step]) for begin in range(0, first, step)])
+        return out[:, :second] if most is not None and out.ndim > 1 and out.shape[1] == most else out
 
     def _run(self, given: np.ndarray) -> np.ndarray:
         count = len(given)
@@ -97,66 +92,80 @@ def _onnx_dtype(kind: str) -> str:
     return known[kind]
 
 
-class Module:
-    """A PyTorch module, in eval mode."""
+class Called:
+    """A function of arrays, a PyTorch module in eval mode, or what has `step(state, row)`: rows (n, columns)
+    go in one after the other, with the state None at first, and a state and an output come back."""
 
-    def __init__(self, module: Any) -> None:
-        import torch
-
-        self.torch, self.module = torch, module.eval()
-        first = next((p for p in module.parameters() if p.is_floating_point()), None)
-        self.float = "float64" if first is not None and first.dtype == torch.float64 else "float32"
+    def __init__(self, model: Any) -> None:
+        self.model, self.step = model, getattr(model, "step", None)
+        self.torch = sys.modules.get("torch")
+        if self.torch is None or not isinstance(model, self.torch.nn.Module):
+            self.torch = None
+        else:
+            model.eval()
+        self.checked = self.step is None or not callable(model)
 
     def forms(self) -> list[Form]:
-        """Tokens where it embeds them; else as wide as the first layer is."""
-        nn = self.torch.nn
-        tokens = [Form("tokens", "int64")]
-        for layer in self.module.modules():
+        """Tokens where a module embeds them; else as wide as its first layer is."""
+        plain = [Form("numbers", "float64"), Form("tokens", "int64"), Form("one-hot", "float64")]
+        if self.torch is None:
+            return plain[::2] if self.step is not None else plain
+        nn, doubles = self.torch.nn, self.torch.float64
+        first = next((p.dtype for p in self.model.parameters() if p.is_floating_point()), None)
+        dtype = "float64" if first == doubles else "float32"
+        any_width = [Form("numbers", dtype), Form("tokens", "int64"), Form("one-hot", dtype)]
+        for layer in self.model.modules():
             if isinstance(layer, nn.Embedding):
-                return [*tokens, Form("numbers", self.float)]
+                return [any_width[1], any_width[0]]
             width = getattr(layer, "input_size", None) or getattr(layer, "in_features", None)
             if isinstance(width, int):
-                numbers = [Form("numbers", self.float, width), Form("one-hot", self.float, width)]
-                return [*numbers, *tokens, Form("numbers", self.float), Form("one-hot", self.float)]
-        return [Form("numbers", self.float), *tokens, Form("one-hot", self.float)]
+                known = [Form("numbers", dtype, width), Form("one-hot", dtype, width)]
+                return [*known, any_width[1], any_width[0], any_width[2]]
+        return any_width
 
     def ask(self, given: np.ndarray) -> np.ndarray:
+        if self.torch is None:
+            return self._answer(given)
         with self.torch.no_grad():
-            return as_array(self.module(self.torch.from_numpy(np.ascontiguousarray(given))))
+            return self._answer(self.torch.from_numpy(np.ascontiguousarray(given)))
+
+    def _answer(self, given: Any) -> np.ndarray:
+        if self.step is None:
+            return as_array(self.model(given))
+        state, outputs = None, []
+        for t in range(given.shape[1]):
+            state, output = self.step(state, given[:, t])
+            outputs.append(as_array(output).reshape(len(given), -1))
+        out = np.stack(outputs, 1)
+        if not self.checked:
+            whole = as_array(self.model(given))
+            if not np.allclose(whole.reshape(-1), out.reshape(-1), 1e-4, 1e-6):
+                raise InputError("step by step it gives other outputs than for whole sequences")
+            self.checked = True
+        return out
 
 
-class Function:
-    """A plain function of arrays."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
-
-    def forms(self) -> list[Form]:
-        return [Form("numbers", "float64"), Form("tokens", "int64"), Form("one-hot", "float64")]
-
-    def ask(self, given: np.ndarray) -> np.ndarray:
-        return as_array(self.function(given))
-
-
-Feed = Onnx | Module | Function
+Feed = Onnx | Called
 
 
 def feed_of(model: Any) -> Feed:
-    """What runs this object: a module, or anything that can be called."""
-    if isinstance(model, type):
-        model = _instance(model)
-    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
-        return Module(model)
-    if not callable(model):
+    """What runs this object: a module, or anything that can be called or has steps."""
+    model = _instance(model) if isinstance(model, type) else model
+    if not callable(model) and not hasattr(model, "step"):
         raise InputError(
             f"a model must be called with an array (n, T, columns), which {type(model).__name__} cannot be."
         )
-    return Function(model)
+    return Called(model)
 
 
 def feed_from(path: str, name: str) -> Feed:
     """What runs a file: ONNX, or the object of that name in a Python file, which is executed."""
-    return feed_of(_from_python(Path(path), name)) if name else Onnx(path)
+    if not name:
+        return Onnx(path)
+    known = names_in(Path(path))
+    if name not in known:
+        raise InputError(f"{Path(path).name} defines no {name}.")
+    return feed_of(known[name])
 
 
 def _instance(kind: type) -> Any:
@@ -164,22 +173,6 @@ def _instance(kind: type) -> Any:
     if any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in needed):
         raise InputError(f"{kind.__name__} is a class that needs arguments; name an instance of it.")
     return kind()
-
-
-def _from_python(path: Path, name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"weights2code_model_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise InputError(f"{path.name} raises {type(error).__name__}: {said(error)}.") from None
-    if not hasattr(module, name):
-        raise InputError(f"{path.name} defines no {name}.")
-    return getattr(module, name)
 
 
 def as_array(out: Any) -> np.ndarray:

@@ -1,21 +1,21 @@
 """Where a model runs: files in a process of their own with limited time and memory, callables in this one.
 
-Between the processes go shapes and plain numbers, as JSON and bytes: nothing is unpickled.
+Between the processes go arrays as NumPy's files hold them, and texts: nothing is unpickled.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import select
-import struct
 import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict
-from typing import IO, Any
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from weights2code.errors import InputError
 #: Seconds for loading a model and for one question; bytes that a model may take.
 LOADING, ANSWERING = 120.0, 60.0
 MEMORY = 6 << 30
-_HEAD = struct.Struct("<QQ")
 
 
 class Silent(Exception):
@@ -41,40 +40,50 @@ class Own:
         self.forms: list[Form] = self.feed.forms()
 
     def ask(self, given: np.ndarray) -> np.ndarray:
-        answer: list[np.ndarray] = []
-        raised: list[BaseException] = []
+        answer: list[np.ndarray | BaseException] = []
 
         def work() -> None:
             try:
                 answer.append(np.asarray(self.feed.ask(given), float))
             except BaseException as error:
-                raised.append(error)
+                answer.append(error)
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         thread.join(self.seconds)
-        if raised:
-            raise Silent(_raised(raised[0]))
         if not answer:
             raise Silent(f"did not answer within {self.seconds:g} s")
+        if isinstance(answer[0], BaseException):
+            raise Silent(_raised(answer[0]))
         return answer[0]
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked again."""
+        return True
 
     def close(self) -> None:
         """There is nothing to end."""
 
 
 class Apart:
-    """A file in a process of its own, which is ended when it takes too long."""
+    """A file in a process of its own, which is ended when it takes too long; what it prints is dropped."""
 
     def __init__(self, path: str, name: str, seconds: float = ANSWERING, memory: int = MEMORY) -> None:
         self.seconds = seconds
-        command = [sys.executable, "-m", "weights2code.decompilation.hosts", path, name, str(memory)]
-        roots = os.pathsep.join(filter(None, sys.path))
+        self.pipe, theirs = Pipe()
+        handle = theirs.fileno()
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": roots}
+            [sys.executable, "-m", "weights2code.decompilation.hosts", path, name, str(memory), str(handle)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[handle],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
+        theirs.close()
         try:
-            loaded, _ = self._receive(time.monotonic() + LOADING)
+            loaded = json.loads(self._received(LOADING))
         except Silent as error:
             self.close()
             raise InputError(f"the model {error}.") from None
@@ -84,48 +93,38 @@ class Apart:
         self.forms = [Form(**form) for form in loaded["forms"]]
 
     def ask(self, given: np.ndarray) -> np.ndarray:
-        assert self.process.stdin is not None
-        if self.process.poll() is not None:
+        if not self.alive:
             raise Silent("has ended")
-        with suppress(BrokenPipeError):  # how it ended is found when it is read
-            _send(self.process.stdin, {"shape": given.shape, "dtype": str(given.dtype)}, given.tobytes())
+        with suppress(OSError):  # how it ended is found when it is read
+            self.pipe.send_bytes(_written(given))
         try:
-            head, data = self._receive(time.monotonic() + self.seconds)
+            answer = self._received(self.seconds)
         except Silent:
             self.close()
             raise
-        if "error" in head:
-            raise Silent(head["error"])
-        return np.frombuffer(data, np.float64).reshape(head["shape"])
+        if answer.startswith(b"{"):
+            raise Silent(json.loads(answer)["error"])
+        return _read(answer)
 
-    def _receive(self, until: float) -> tuple[dict[str, Any], bytes]:
-        sizes = _HEAD.unpack(self._read(_HEAD.size, until))
-        head, data = (self._read(size, until) for size in sizes)
-        return json.loads(head), data
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked again."""
+        return self.process.poll() is None
 
-    def _read(self, size: int, until: float) -> bytes:
-        assert self.process.stdout is not None
-        handle, parts, have = self.process.stdout.fileno(), [], 0
-        while have < size:
-            ready, _, _ = select.select([handle], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                raise Silent(f"did not answer within {self.seconds:g} s")
-            part = os.read(handle, min(size - have, 1 << 20))
-            if not part:
-                code = self.process.wait()
-                raise Silent(f"ended its process ({'signal' if code < 0 else 'exit code'} {abs(code)})")
-            parts.append(part)
-            have += len(part)
-        return b"".join(parts)
+    def _received(self, seconds: float) -> bytes:
+        if not self.pipe.poll(seconds):
+            raise Silent(f"did not answer within {seconds:g} s")
+        try:
+            return self.pipe.recv_bytes()
+        except (EOFError, OSError):
+            code = self.process.wait()
+            raise Silent(f"ended its process ({'signal' if code < 0 else 'exit code'} {abs(code)})") from None
 
     def close(self) -> None:
         """End the process."""
         self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        self.pipe.close()
 
 
 Host = Own | Apart
@@ -137,42 +136,42 @@ def _raised(error: BaseException) -> str:
     return f"raises {type(error).__name__}{f': {said(error)}' if said(error) else ''}"
 
 
-def _send(pipe: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:
-    text = json.dumps(head).encode()
-    pipe.write(_HEAD.pack(len(text), len(data)) + text)
-    pipe.write(data)
-    pipe.flush()
+def _written(values: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=False)
+    return file.getvalue()
 
 
-def _serve(path: str, name: str, memory: int) -> None:
-    """The other process: load, then answer one question after the other; what the model prints is dropped."""
-    questions = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for handle in (0, 1, 2):
-        os.dup2(nothing, handle)
+def _read(content: bytes) -> np.ndarray:
+    return np.load(io.BytesIO(content), allow_pickle=False)
+
+
+def _serve(path: str, name: str, memory: int, pipe: Connection) -> None:
+    """The other process: load, then answer one question after the other."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+    def fail(words: str) -> None:
+        pipe.send_bytes(json.dumps({"error": words}).encode())
+
     try:
         feed = feed_from(path, name)
-        _send(answers, {"forms": [asdict(form) for form in feed.forms()]})
+        forms = [asdict(form) for form in feed.forms()]
     except BaseException as error:
-        text = said(error) if isinstance(error, InputError) else f"the model {_raised(error)}"
-        _send(answers, {"error": f"{text}."})
+        fail(f"{said(error) if isinstance(error, InputError) else f'the model {_raised(error)}'}.")
         return
-    while head := questions.read(_HEAD.size):
-        sizes = _HEAD.unpack(head)
-        asked, data = json.loads(questions.read(sizes[0])), questions.read(sizes[1])
-        given = np.frombuffer(data, asked["dtype"]).reshape(asked["shape"]).copy()
-        try:
-            out = np.ascontiguousarray(feed.ask(given), np.float64)
-            _send(answers, {"shape": out.shape}, out.tobytes())
-        except BaseException as error:
-            _send(answers, {"error": _raised(error)})
+    pipe.send_bytes(json.dumps({"forms": forms}).encode())
+    with suppress(EOFError):  # nobody asks any more
+        while True:
+            given = _read(pipe.recv_bytes())
+            try:
+                pipe.send_bytes(_written(np.ascontiguousarray(feed.ask(given), np.float64)))
+            except BaseException as error:
+                fail(_raised(error))
 
 
 def _end_with(parent: int) -> None:
@@ -183,4 +182,4 @@ def _end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    _serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), Connection(int(sys.argv[4])))

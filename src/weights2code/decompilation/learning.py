@@ -1,13 +1,13 @@
 """The rule of a model: from where it is in its element outwards, with what departs fed back.
 
-Uniform sequences that are short come first, then those of the model's own length; a search that finds nothing
-gets what the model is surest of. A rule is looked at by a brief hunt; what departs goes to the search again,
-and the rule with the shortest description of everything stands.
+Sums and machines of few states are asked for first; everything else goes to the search, in uniform sequences
+that are short at first. A rule is looked at by a brief hunt; what departs goes to the search again, and the
+rule with the shortest description of everything stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,25 +16,24 @@ from weights2code.decompilation.lines import linear_rule
 from weights2code.decompilation.machines import is_hidden, machine_of, rule_of
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import Answers, Rule, left_out, rule_from
+from weights2code.decompilation.verdict import hunted
 from weights2code.effort import seconds_left, time_is_up, within
 from weights2code.language import uniform
-from weights2code.verify.hunt import Hunt, drawn
+from weights2code.memory.machine import Machine
+from weights2code.verify.hunt import drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
 #: rule does not reach, and of saying so.
 BITS_A_TOKEN, BITS_AN_EXCEPTION, BITS_A_POSITION, BITS_OF_A_TEST = 5.0, 10.0, 20.0, 25.0
-#: What the rule of a machine may take.
+#: What a shorter text of a machine may take, in seconds.
 MACHINE_SECONDS = 10.0
 #: Sequences that a machine is checked on, and states of one that is no copy of mistakes.
 MACHINE_CHECKED, FEW_STATES = 300, 9
-#: The share of sequences that may part from a sum that is near enough everywhere else.
-RARELY = 0.01
-#: Words and signs of a rule that no search would make shorter.
-SHORT = 24
-#: Words and signs of a rule beyond which a shorter one is looked for, though it may have exceptions.
-BIG = 60
-#: Positions that beginnings have at least.
-FEWEST = 4
+#: Words and signs of a rule that no search would make shorter, and beyond which a shorter one is looked for
+#: though it may have exceptions.
+SHORT, BIG = 24, 60
+#: Positions that sequences have at least, and the share of sequences that may part from a sum.
+FEWEST, RARELY = 4, 0.01
 #: Sequences that are learned from at first, and those that rules are judged by.
 LEARNED, JUDGED = 1500, 1000
 #: What a sequence that parts counts, a uniform one and others: rare mistakes cost less than a machine that
@@ -42,172 +41,200 @@ LEARNED, JUDGED = 1500, 1000
 PLAIN_WEIGHT, STRUCTURED_WEIGHT = 0.2, 0.1
 #: Departures that are fed back, with so many of their neighbours each, and how often that is done.
 FED, NEIGHBOURS, ROUNDS = 120, 2, 3
-#: Positions of which the model is least sure, as shares, that are left out where nothing was found in all.
-UNSURE = (0.01, 0.05)
-#: Of the time that is left, what one search may take; and the most of it in seconds.
-SEARCH_SHARE, SEARCH_SECONDS = 0.4, 25.0
+#: Of the time that is left, what one search may take; and the most of it in seconds, where there is no rule
+#: so far and where a better one is looked for.
+SEARCH_SHARE, SEARCH_SECONDS, BETTER_SECONDS = 0.4, 25.0, 5.0
 #: Of the questions, what a brief hunt may take.
 BRIEF = 0.1
-#: Another rule is told if its description has at most so many times the bits.
-CLOSE = 1.2
+#: Another rule is told if its description has at most so many times the bits, and so many are.
+CLOSE, OTHERS = 1.2, 2
 
 
 @dataclass(slots=True, eq=False)
 class Learner:
-    """Rules of a model, and what was asked for them."""
+    """Rules of a model, the one with the shortest description first, and what was asked for them."""
 
     model: Model
-    length: int
-    outputs: tuple[str, ...]
-    seed: int
-    budget: int
     name: str
     say: Callable[[str], None]
     rules: list[Rule] = field(default_factory=list)
-    confirmed: bool = False
-    states: int | None = None
+    machine: Machine | None = None
+    of_machine: Rule | None = None
+    outputs: tuple[str, ...] = field(init=False)
     rng: np.random.Generator = field(init=False)
     judges: list[tuple[np.ndarray, np.ndarray, float]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rng = np.random.default_rng(self.seed)
-        domains = self.model.domains
-        count = min(JUDGED, max(64, self.budget // (20 * self._each)))
+        self.outputs = self.model.outputs
+        self.rng = np.random.default_rng(self.model.asking.seed)
+        count = min(JUDGED, max(64, self.budget // (20 * self.model.each(self.length))))
         beyond = min(2 * self.length, self.model.longest or 2 * self.length)
-        plain = uniform(self.rng, domains, count, beyond)
-        styled = drawn(self.rng, domains, count, self.length)
+        plain = uniform(self.rng, self.model.domains, count, beyond)
+        styled = drawn(self.rng, self.model.domains, count, self.length)
         self.judges = [
             (plain, self.model(plain)[0], PLAIN_WEIGHT),
             (styled, self.model(styled)[0], STRUCTURED_WEIGHT),
         ]
 
     @property
-    def _count(self) -> int:
-        """Sequences that are learned from at first."""
-        return min(LEARNED, max(100, self.budget // (8 * self._each)))
+    def length(self) -> int:
+        """The model's own."""
+        return self.model.asking.length
 
     @property
-    def _each(self) -> int:
-        """Questions that a sequence takes."""
-        return self.length if self.model.at == "last" else 1
+    def budget(self) -> int:
+        return self.model.asking.queries
 
     @property
-    def near(self) -> float:
-        return 0.499 if self.model.reading.whole else self.model.reading.tolerance
+    def states(self) -> int | None:
+        """Of the machine that the model nearly is, if it is one."""
+        return None if self.machine is None else self.machine.states
 
     def best(self) -> Rule | None:
         """The rule with the shortest description of everything; None if no search found any."""
         if self._adds_up() or self._few_states():
             return self.rules[0]
-        answers = self._asked(uniform(self.rng, self.model.domains, self._count, self._short()))
-        self._search(answers)
-        if not self._reaches() or self._big():
-            self._search(answers.beginnings(max(FEWEST, self.length // 2)))
-        if not self._settled() and self._short() < self.length:
-            x = uniform(self.rng, self.model.domains, self._count // 2, self.length)
-            answers = answers.with_(x, *self.model(x))
-            self._search(answers)
-        for share in UNSURE if self.model.reading.whole else ():
-            if not self._settled() or self._big():
-                self._search(answers.trusted(share))
+        answers: Answers = []
+        for answers in self._samples():
+            if self._stands() or not (self._search(answers) or self._big()):
+                break
         for _ in range(ROUNDS):
             departed = self._briefly_hunted()
             if not departed or time_is_up():
                 break
             self._judge_by(departed)
-            answers = self._fed(answers, departed)
-            before = self.rules[0].program.formula()
-            if not self._search(answers) or self.rules[0].program.formula() == before:
+            answers += self._fed(departed)
+            if not self._search(answers):
                 break
         return self.rules[0] if self.rules else None
 
     def others(self) -> list[Rule]:
-        """Rules whose description is nearly as long as the best one's, but other."""
-        best = self.rules[0]
-        known = {best.program.formula()}
-        return [
-            rule
-            for rule in self.rules[1:]
-            if rule.bits <= CLOSE * best.bits and rule.program.formula() not in known
-        ][:2]
+        """Rules whose description is nearly as long as the best one's."""
+        return [rule for rule in self.rules[1:] if rule.bits <= CLOSE * self.rules[0].bits][:OTHERS]
+
+    # -- where rules come from -----------------------------------------------------------------------------
 
     def _adds_up(self) -> bool:
-        """Whether the model is a sum of what it read, of numbers, and is so beyond its own length."""
-        x = self.judges[0][0]
-        found = linear_rule(self.model, x[:, : self.length], self.near, self.outputs[0], self.name)
-        if found is not None:
-            self._take(found)
-        return found is not None and self.rules[0].wrong <= RARELY and found.size <= BIG
+        """Whether the model is a sum of what it read, of numbers, at its own length."""
+        x = self.judges[0][0][:, : self.length]
+        found = linear_rule(self.model, x, self.outputs[0], self.name)
+        return found is not None and self._take(found) and not self._big() and self.rules[0].wrong <= RARELY
 
     def _few_states(self) -> bool:
-        """Whether the model is a machine of few states that has a rule, right wherever it is at home."""
-        for length in sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True):
+        """Whether the model is a machine of few states that is right wherever it is at home."""
+        lengths = sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
+        for length, mistakes in [*((length, False) for length in lengths), (self.length, True)]:
             x = self.judges[0][0][:MACHINE_CHECKED, :length]
-            machine = machine_of(self.model, x)
+            machine = machine_of(self.model, x, mistakes=mistakes)
             if machine is None or machine.states == self.states:
                 continue
             self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
-            self.states = machine.states
-            with within(MACHINE_SECONDS):
-                found = rule_of(machine, self.model, self.outputs, self.name)
+            found = rule_of(machine, self.model, self.outputs, self.name, quick=True)
             if found is None:
                 continue
-            self._take(found)
-            short = is_hidden(machine) or self.rules[0].size <= SHORT
-            if short and machine.states <= FEW_STATES and self._settled() and self._reaches():
+            self.machine = machine
+            few = machine.states <= FEW_STATES
+            if self._take(found) and few and is_hidden(machine):
+                self.of_machine = self.rules[0]
+            if few and not self._big(SHORT) and self._stands():
                 return True
         return False
 
-    def _short(self) -> int:
-        """Half the length, but long enough that there are many sequences."""
-        size = 1.0
-        for domain in self.model.domains:
-            size *= domain.size if domain.discrete else np.inf
-        many = 0 if np.isinf(size) or size < 2 else int(np.ceil(np.log(2 * LEARNED) / np.log(size)))
-        return min(self.length, max(5, self.length // 2, many))
+    def worded(self) -> Rule:
+        """The best rule; a table of a machine is put shorter if there is a way."""
+        if self.machine is not None and self.rules[0].size > BIG:
+            with within(MACHINE_SECONDS):
+                found = rule_of(self.machine, self.model, self.outputs, self.name)
+            if found is not None:
+                self._take(found)
+        return self.rules[0]
+
+    def _samples(self) -> Iterator[Answers]:
+        """Uniform sequences that are half as long as the model's own, but long enough that there are many;
+        the beginnings of these; and some that have the whole length."""
+        size = np.prod([domain.size if domain.discrete else np.inf for domain in self.model.domains])
+        many = int(np.ceil(np.log(2 * LEARNED) / np.log(size))) if 2 <= size < np.inf else 0
+        short = min(self.length, max(5, self.length // 2, many))
+        count = min(LEARNED, max(100, self.budget // (8 * self.model.each(self.length))))
+        answers = self._asked(uniform(self.rng, self.model.domains, count, short))
+        yield answers
+        if short < self.length:
+            yield answers + self._asked(uniform(self.rng, self.model.domains, count // 2, self.length))
+        half = max(FEWEST, self.length // 2)
+        yield [(x[:half], y[:half]) for x, y in answers]
 
     def _asked(self, x: np.ndarray) -> Answers:
-        return Answers().with_(x, *self.model(x))
+        return list(zip(x, self.model(x)[0], strict=True))
 
     def _search(self, answers: Answers) -> bool:
-        """Search once; whether it gave a rule that was not known."""
-        seconds = min(SEARCH_SECONDS, SEARCH_SHARE * seconds_left())
-        if seconds < 1 or len(answers) < 2:
+        """Search once; whether it gave a rule that is better than those so far."""
+        most = BETTER_SECONDS if self.rules else SEARCH_SECONDS
+        seconds = min(most, SEARCH_SHARE * seconds_left())
+        if seconds < 1:
             return False
-        whole = self.model.reading.whole
-        columns = dict(self.model.columns)
-        found = rule_from(answers, columns, self.outputs, self.seed, seconds, self.name, whole=whole)
+        columns, whole = dict(self.model.columns), self.model.reading.whole
+        found = rule_from(
+            answers, columns, self.outputs, self.model.asking.seed, seconds, self.name, whole=whole
+        )
         if found is None:
             self.say(f"no rule in {len(answers)} sequences")
-            return False
+            return not self.rules
         return self._take(found)
 
+    def _briefly_hunted(self) -> list[np.ndarray]:
+        """Departures from a rule that has no exceptions so far, where it is to hold."""
+        if not self.rules or self.rules[0].wrong:
+            return []
+        rule, budget = self.rules[0], int(BRIEF * max(0, self.budget - self.model.queries))
+        hunt = hunted(rule.recurrence, self.model, int(self.rng.integers(1 << 31)), budget)
+        hunt.briefly()
+        return [x for x in hunt.departed if len(x) <= min(rule.horizon, self.length)]
+
+    def _judge_by(self, departed: list[np.ndarray]) -> None:
+        """Departures that were fed back count too, as exceptions of the rules so far."""
+        x = self._filled(departed[:FED])
+        self.judges.append((x, self.model(x)[0], STRUCTURED_WEIGHT))
+        self.rules = sorted(map(self._judged, self.rules), key=lambda rule: rule.bits)
+
+    def _fed(self, departed: list[np.ndarray]) -> Answers:
+        """What departed, filled up to the length, the same with a row changed, and as many uniform ones."""
+        x = [uniform(self.rng, self.model.domains, LEARNED // 2, self.length)]
+        for copy in range(NEIGHBOURS + 1):
+            near = self._filled(departed[:FED])
+            spots = self.rng.integers(0, self.length, len(near))
+            if copy:
+                near[np.arange(len(near)), spots] = uniform(self.rng, self.model.domains, len(near), 1)[:, 0]
+            x.append(near)
+        return self._asked(np.concatenate(x))
+
+    def _filled(self, departed: list[np.ndarray]) -> np.ndarray:
+        x = uniform(self.rng, self.model.domains, len(departed), self.length)
+        for row, known in zip(x, departed, strict=True):
+            row[: len(known)] = known[: self.length]
+        return x
+
+    # -- what they are worth -------------------------------------------------------------------------------
+
     def _take(self, found: Rule) -> bool:
-        """Judge a rule; whether it was not known."""
+        """Judge a rule; whether it is better than those so far."""
         found = self._shortened(self._judged(found))
         formula = found.program.formula()
         self.say(
             f"{'; '.join(formula.splitlines())} ({found.wrong:.1%} of fresh sequences depart, "
             f"{found.bits:.0f} bits)"
         )
-        if formula in {rule.program.formula() for rule in self.rules}:
-            self.confirmed = formula == self.rules[0].program.formula()
-            return False
-        self.confirmed = False
-        self.rules = sorted([*self.rules, found], key=lambda rule: rule.bits)
-        return True
+        if formula not in {rule.program.formula() for rule in self.rules}:
+            self.rules = sorted([*self.rules, found], key=lambda rule: rule.bits)
+        return self.rules[0] is found
 
-    def _settled(self) -> bool:
-        """Whether the best rule is right wherever uniform sequences go, or was found again in others."""
-        return bool(self.rules) and (self.rules[0].wrong == 0 or self.confirmed)
+    def _big(self, size: int = BIG) -> bool:
+        """Whether there is no rule, or the best one may be a copy of mistakes; machines that no window of
+        inputs tells apart are none."""
+        return not self.rules or (self.rules[0].size > size and self.rules[0] is not self.of_machine)
 
-    def _big(self) -> bool:
-        """Whether the best rule may be a copy of mistakes."""
-        return bool(self.rules) and self.rules[0].size > BIG
-
-    def _reaches(self) -> bool:
-        """Whether the best rule goes on being right beyond the model's own length."""
-        return self._settled() and self.rules[0].horizon > self.length
+    def _stands(self) -> bool:
+        """Whether the best rule is right wherever uniform sequences go, and beyond the model's own length."""
+        return bool(self.rules) and not self.rules[0].wrong and self.rules[0].horizon > self.length
 
     def _judged(self, rule: Rule) -> Rule:
         """With what it gets wrong, and the bits of the rule, its exceptions, and the positions at the end of
@@ -238,42 +265,5 @@ class Learner:
     def _first_wrong(self, rule: Rule, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The first position where each sequence parts; beyond all if none does."""
         with np.errstate(all="ignore"):
-            wrong = ~(np.abs(rule.recurrence.run(x) - y).max(2) <= self.near)
+            wrong = ~(np.abs(rule.recurrence.run(x) - y).max(2) <= self.model.reading.near)
         return np.where(wrong.any(1), wrong.argmax(1), self.judges[0][0].shape[1])
-
-    def _briefly_hunted(self) -> list[np.ndarray]:
-        """Departures from the best rule where it is to hold, as far as a look finds them."""
-        if not self.rules:
-            return []
-        budget = int(BRIEF * max(0, self.budget - self.model.queries))
-        rule, domains, longest = self.rules[0], self.model.domains, self.model.longest
-        near, rng, last = self.near, self.rng, self.model.at == "last"
-        hunt = Hunt(
-            rule.recurrence, self.model, domains, self.length, longest, near, budget, rng, by_prefix=last
-        )
-        hunt.briefly()
-        return [x for x in hunt.departed if len(x) <= min(rule.horizon, self.length)]
-
-    def _judge_by(self, departed: list[np.ndarray]) -> None:
-        """Departures that were fed back count too, as exceptions of the rules so far."""
-        x = self._filled(departed[:FED])
-        self.judges.append((x, self.model(x)[0], STRUCTURED_WEIGHT))
-        self.rules = sorted(map(self._judged, self.rules), key=lambda rule: rule.bits)
-
-    def _fed(self, answers: Answers, departed: list[np.ndarray]) -> Answers:
-        """With what departed, filled up to the length, and the same with a row changed."""
-        x = uniform(self.rng, self.model.domains, self._count // 2, self.length)
-        if departed:
-            x = np.concatenate([x, self._filled(departed[:FED])])
-        for _ in range(NEIGHBOURS if departed else 0):
-            near = self._filled(departed[:FED])
-            spots = self.rng.integers(0, self.length, len(near))
-            near[np.arange(len(near)), spots] = uniform(self.rng, self.model.domains, len(near), 1)[:, 0]
-            x = np.concatenate([x, near])
-        return answers.with_(x, *self.model(x))
-
-    def _filled(self, departed: list[np.ndarray]) -> np.ndarray:
-        x = uniform(self.rng, self.model.domains, len(departed), self.length)
-        for row, known in zip(x, departed, strict=True):
-            row[: len(known)] = known[: self.length]
-        return x

@@ -8,6 +8,8 @@ whose norm is below 1, bounds the rest. Rounding of the model's 32-bit numbers i
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,22 +24,24 @@ MOST_STATE, LARGEST = 512, 64 << 20
 POSITIONS, POWERS = 4096, 4096
 #: Relative rounding of one operation on 32-bit numbers.
 ROUNDING = 2.0**-24
-#: Operations that are linear in any input, in the first alone, and in one if the others do not vary.
-_SHAPING = ("Identity", "Unsqueeze", "Squeeze", "Reshape", "Transpose", "Slice", "Gather", "Cast", "Neg")
-_ADDING = ("Add", "Sub", "Concat")
-_TIMES = ("MatMul", "Gemm", "Mul", "Div")
+#: Operations that are linear in their first input alone, in all, and in one if the others do not vary.
+SHAPING = ("Identity", "Unsqueeze", "Squeeze", "Reshape", "Transpose", "Slice", "Gather", "Cast", "Neg")
+ADDING = ("Add", "Sub", "Concat")
+TIMES = ("MatMul", "Gemm", "Mul", "Div")
+#: What ONNX calls 32-bit and 64-bit floats: no other type holds what is linear.
+FLOATS = (1, 11)
+
+#: States (n, numbers) and rows (n, columns) -> outputs (n,) and the states come to.
+Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class System:
-    """`s' = A s + B x + a` from `start`, with the output `C s' + D x + d` of the state come to."""
+    """`s' = A s + B x + a` from `start`, with the first number of the state come to as the output."""
 
     A: np.ndarray
     B: np.ndarray
     a: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
-    d: np.ndarray
     start: np.ndarray
 
 
@@ -45,49 +49,51 @@ def bound(path: str, program: Recurrence, domains: tuple[Domain, ...]) -> float 
     """By how much a linear model of a file differs from a linear program at most, before its outputs are
     read, at every length and for all inputs of the domains; None if either is not linear or never settles."""
     try:
-        model = _of_file(path, len(domains))
-        rule = _of_program(program)
-    except (ImportError, ValueError, KeyError, IndexError, RuntimeError):
+        model, rule = _of_file(path, len(domains)), _of_program(program)
+    except (ImportError, ValueError, KeyError, IndexError, RuntimeError, TypeError):
         return None
-    if model is None or rule is None or model.C.shape != (1, len(model.A)):
-        return None
-    return _largest(_difference(model, rule), model, domains)
+    return None if model is None or rule is None else _largest(model, rule, domains)
 
 
-def _difference(one: System, two: System) -> System:
-    """Both side by side; the output is that of the first less that of the second."""
-    n, m = len(one.A), len(two.A)
-    both = np.zeros((n + m, n + m))
-    both[:n, :n], both[n:, n:] = one.A, two.A
+def _asked(step: Step, start: np.ndarray, columns: int) -> System:
+    """A linear step as matrices, from what it gives for nothing and for one thing at a time; what it puts out
+    is carried along as one more number, the first."""
+    n = len(start)
+    probes = np.vstack([np.zeros(n + columns), np.eye(n + columns)])
+    output, after = step(probes[:, :n], probes[:, n:])
+    both = np.column_stack([output, after])
+    moved = (both[1:] - both[0]).T
     return System(
-        both,
-        np.vstack([one.B, two.B]),
-        np.concatenate([one.a, two.a]),
-        np.hstack([one.C, -two.C]),
-        one.D - two.D,
-        one.d - two.d,
-        np.concatenate([one.start, two.start]),
+        np.column_stack([np.zeros(n + 1), moved[:, :n]]),
+        moved[:, n:],
+        both[0],
+        np.concatenate([[0.0], start]),
     )
 
 
-def _largest(gap: System, model: System, domains: tuple[Domain, ...]) -> float | None:
-    """The largest output of a system over all inputs, with what rounding may add."""
+def _largest(model: System, rule: System, domains: tuple[Domain, ...]) -> float | None:
+    """How far the outputs of two systems are apart at most over all inputs, with what rounding of the first
+    may add."""
+    n, m = len(model.A), len(rule.A)
+    A = np.zeros((n + m, n + m))
+    A[:n, :n], A[n:, n:] = model.A, rule.A
+    B, a = np.vstack([model.B, rule.B]), np.concatenate([model.a, rule.a])
+    C = np.zeros(n + m)
+    C[0], C[n] = 1, -1
     low, high = (np.array([getattr(d, end) for d in domains], float) for end in ("low", "high"))
     middle, reach = (low + high) / 2, (high - low) / 2
-    settled = _settling(gap.A)
-    alone = _settling(model.A)
+    settled, alone = _settling(A), _settling(model.A)
     if settled is None or alone is None:
         return None
-    state, kick = gap.start, gap.B
-    worst, spread = 0.0, np.abs(gap.D) @ reach  # what inputs may do around their middle, so far
+    state, kick = np.concatenate([model.start, rule.start]), B
+    worst = spread = 0.0  # what inputs may do around their middle, so far
     for _ in range(POSITIONS):
-        state = gap.A @ state + gap.B @ middle + gap.a
-        spread = spread + np.abs(gap.C @ kick) @ reach
-        kick = gap.A @ kick
-        worst = max(worst, float(np.abs(gap.C @ state + gap.D @ middle + gap.d).max() + spread.max()))
-    size = np.abs(gap.C).sum(1).max()
-    drift = np.abs(gap.A @ state + gap.B @ middle + gap.a - state).max()
-    rest = size * settled * (np.abs(kick) @ reach).max() + size * settled * drift
+        state = A @ state + B @ middle + a
+        spread += float(np.abs(C @ kick) @ reach)
+        kick = A @ kick
+        worst = max(worst, abs(float(C @ state)) + spread)
+    drift = np.abs(A @ state + B @ middle + a - state).max()
+    rest = 2 * settled * ((np.abs(kick) @ reach).max() + drift)
     return worst + float(rest) + _rounding(model, alone, np.maximum(np.abs(low), np.abs(high)))
 
 
@@ -112,46 +118,29 @@ def _rounding(model: System, settled: float, inputs: np.ndarray) -> float:
     largest = settled * driven + settled * float(np.abs(model.start).max(initial=0.0)) + driven
     terms = len(model.A) + len(inputs) + 4
     step = ROUNDING * terms * (np.abs(model.A).sum(1).max() * largest + driven + largest)
-    out = np.abs(model.C).sum(1).max()
-    last = out * largest + float((np.abs(model.D) @ inputs + np.abs(model.d)).max())
-    return float(2 * (out * settled * step + ROUNDING * terms * last))
-
-
-# -- the program ---------------------------------------------------------------------------------------------
+    return float(2 * (settled * step + ROUNDING * terms * largest))
 
 
 def _of_program(program: Recurrence) -> System | None:
     """A program of sums as a linear system; its state is what lies before a position."""
-    if len(program.outputs) != 1 or any(not _adds_up(step.definition) for step in program.steps):
+    if len(program.outputs) != 1 or not all(_adds_up(step.definition) for step in program.steps):
         return None
     if any(program.start_of(name) == "first" for name in program.depths()):
         return None
     state = program.state()
-    names = [*(v for v in state), *(Var(name, 0) for name in program.inputs)]
-    probes = np.vstack([np.zeros(len(names)), np.eye(len(names))])
-    values = {v: probes[:, i] for i, v in enumerate(names)}
-    for step in program.steps:
-        assert isinstance(step.definition, Expr)
-        reads = step.definition.variables()
-        result = compile_numpy(step.definition, reads)(*(values[v] for v in reads))
-        values[Var(step.name, 0)] = np.broadcast_to(np.asarray(result, float), len(probes))
-    after = (
-        np.stack([values[Var(v.name, v.lag - 1)] for v in state], 1) if state else np.zeros((len(probes), 0))
-    )
-    output = values[Var(program.outputs[0], 0)]
-    moved, given = after[1:] - after[0], output[1:] - output[0]
-    n = len(state)
-    start = np.array([float(program.start_of(v.name)) for v in state])
-    # the output is of the state before, so that state is carried along as one more step
-    return System(
-        np.block([[np.zeros((1, 1)), given[:n][None]], [np.zeros((n, 1)), moved[:n].T]]),
-        np.vstack([given[n:][None], moved[n:].T]),
-        np.concatenate([output[:1], after[0]]),
-        np.concatenate([[1.0], np.zeros(n)])[None],
-        np.zeros((1, len(program.inputs))),
-        np.zeros(1),
-        np.concatenate([[0.0], start]),
-    )
+
+    def step(before: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = dict(zip(state, before.T, strict=True))
+        values |= {Var(name): column for name, column in zip(program.inputs, x.T, strict=True)}
+        for made in program.steps:
+            assert isinstance(made.definition, Expr)
+            reads = made.definition.variables()
+            result = compile_numpy(made.definition, reads)(*(values[v] for v in reads))
+            values[Var(made.name)] = np.broadcast_to(np.asarray(result, float), len(x))
+        after = [values[Var(v.name, v.lag - 1)] for v in state]
+        return values[Var(program.outputs[0])], np.array(after).T.reshape(len(x), len(state))
+
+    return _asked(step, np.array([float(program.start_of(v.name)) for v in state]), len(program.inputs))
 
 
 def _adds_up(definition: Any) -> bool:
@@ -167,145 +156,92 @@ def _adds_up(definition: Any) -> bool:
     return ((definition.name == "mul" and varying <= 1) or divided) and all(map(_adds_up, definition.args))
 
 
-# -- the file ------------------------------------------------------------------------------------------------
-
-
 def _of_file(path: str, columns: int) -> System | None:
     """The linear system in an ONNX file; None if there is none."""
-    import os
-
     import onnx
+    from onnx.reference import ReferenceEvaluator
 
     if os.path.getsize(path) > LARGEST:
         return None
-    graph = onnx.load(path, load_external_data=False).graph
+    file = onnx.load(path, load_external_data=False)
+    graph = file.graph
     loops = [node for node in graph.node if node.op_type == "Loop"]
     if len(loops) != 1 or len(graph.input) != 1 or len(graph.output) != 1:
         return None
     body, loop = loops[0].attribute[0].g, loops[0]
-    source, carried = graph.input[0].name, [item.name for item in body.input[2:]]
+    counter, source = body.input[0].name, graph.input[0].name
+    carried, after = [item.name for item in body.input[2:]], [item.name for item in body.output[1:]]
     inserts = [node for node in body.node if node.op_type == "SequenceInsert" and len(node.input) == 2]
     last = {name: node for node in graph.node for name in node.output}[graph.output[0].name]
     if len(inserts) != 1 or len(carried) != 2 or last.op_type != "ConcatFromSequence":
         return None
-    place = carried.index(inserts[0].input[0])
-    state, after = carried[1 - place], body.output[1 + (1 - place)].name
-    begin = loop.input[2 + (1 - place)]
-    sequence = loop.output[place]
-    if body.output[1 + place].name != inserts[0].output[0] or last.input[0] != sequence:
+    place = carried.index(inserts[0].input[0])  # of the outputs so far; the other is the state
+    if after[place] != inserts[0].output[0] or last.input[0] != loop.output[place]:
         return None
-    outputs = [inserts[0].input[1], after]
-    if not _linear(body, source, state, body.input[0].name, outputs) or _varies(graph, source, begin):
+    state, begin, ends = carried[1 - place], loop.input[3 - place], [inserts[0].input[1], after[1 - place]]
+    nodes = [*(node for node in graph.node if node is not loop), *body.node]
+    if not _linear(_needed(nodes, ends), {source, state}, source, counter, ends):
         return None
-    return _asked(graph, body, source, state, begin, outputs, columns)
+    if not _linear(_needed(nodes, [begin]), {source}, source, counter, [begin], constant=True):
+        return None
+
+    def run(wanted: list[str], given: dict[str, np.ndarray]) -> Any:
+        names = [onnx.helper.make_tensor_value_info(name, 0, None) for name in given]
+        out = [onnx.helper.make_tensor_value_info(name, 0, None) for name in wanted]
+        part = onnx.helper.make_graph(_needed(nodes, wanted), "part", names, out, list(graph.initializer))
+        model = onnx.helper.make_model(part, opset_imports=list(file.opset_import))
+        return ReferenceEvaluator(model).run(None, given)
+
+    def step(s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows = {source: x[:, None].astype(np.float32), state: s.astype(np.float32), counter: np.array(0)}
+        output, moved = run(ends, rows)
+        return output.reshape(len(x)).astype(float), moved.reshape(s.shape).astype(float)
+
+    start = run([begin], {source: np.zeros((1, 1, columns), np.float32)})[0].reshape(-1)
+    return _asked(step, start.astype(float), columns) if len(start) <= MOST_STATE else None
 
 
-def _linear(body: Any, source: str, state: str, counter: str, outputs: list[str]) -> bool:
-    """Whether the outputs are linear in input and state, and the counter but chooses a position of inputs."""
-    varying, counting, whole = {source, state}, {counter}, {source}
-    for node in body.node:
-        inputs = [name for name in node.input if name]
+def _needed(nodes: list[Any], wanted: list[str]) -> list[Any]:
+    """Those that these values are made by, in their order."""
+    made = {out: node for node in nodes for out in node.output}
+    needed, waiting = set[int](), list(wanted)
+    while waiting:
+        node = made.get(waiting.pop())
+        if node is not None and id(node) not in needed:
+            needed.add(id(node))
+            waiting += node.input
+    return [node for node in nodes if id(node) in needed]
+
+
+def _linear(
+    nodes: list[Any],
+    varying: set[str],
+    source: str,
+    counter: str,
+    wanted: list[str],
+    *,
+    constant: bool = False,
+) -> bool:
+    """Whether values are linear in what varies, or constant, while position and length but choose a row."""
+    counting, whole = {counter}, {source}
+    for node in nodes:
+        kind, inputs = node.op_type, [name for name in node.input if name]
         varies, counts = [name in varying for name in inputs], [name in counting for name in inputs]
-        if node.op_type == "SequenceInsert" or any(a.type == a.GRAPH for a in node.attribute):
-            if node.op_type != "SequenceInsert":
-                return False
-            continue
-        if any(counts) and not (node.op_type == "Gather" and inputs[0] in whole and counts == [False, True]):
+        if any(a.type == a.GRAPH for a in node.attribute):
+            return False
+        if kind == "Shape":
+            counting |= set(node.output)
+        elif any(counts) and not (kind == "Gather" and inputs[0] in whole and counts == [False, True]):
             if any(varies):
                 return False
-            counting |= set(node.output)
-            continue
-        if not any(varies):
-            continue
-        first = varies[0] and not any(varies[1:])
-        kind = node.op_type
-        fine = (kind in _SHAPING and first) or kind in _ADDING
-        fine = fine or (kind in _TIMES and sum(varies) == 1 and (kind != "Div" or varies[0]))
-        if not fine:
-            return False
-        varying |= set(node.output)
-        whole |= set(node.output) if kind in ("Slice", "Identity") and inputs[0] in whole else set()
-    return not set(outputs) & counting
-
-
-def _varies(graph: Any, source: str, name: str) -> bool:
-    """Whether the state before the start depends on inputs, beyond how many there are."""
-    made = {out: node for node in graph.node for out in node.output}
-    waiting = [name]
-    while waiting:
-        read = waiting.pop()
-        if read == source:
-            return True
-        node = made.get(read)
-        if node is not None and node.op_type != "Shape":
-            waiting += [item for item in node.input if item]
-    return False
-
-
-def _asked(
-    graph: Any, body: Any, source: str, state: str, begin: str, outputs: list[str], columns: int
-) -> System | None:
-    """The matrices of the step, from what it gives for nothing and for one thing at a time."""
-    zero = np.zeros((1, 1, columns), np.float32)
-    start = _session(graph, [], source, [], [begin]).run(None, {source: zero})[0].reshape(-1)
-    size = len(start)
-    if size > MOST_STATE:
-        return None
-    counter = body.input[0].name
-    session = _session(graph, list(body.node), source, [state], outputs, counter)
-
-    def step(x: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        feed = {source: x.reshape(1, 1, columns), state: s.reshape(1, size), counter: np.array(0, np.int64)}
-        known = {item.name for item in session.get_inputs()}
-        out = session.run(None, {name: value for name, value in feed.items() if name in known})
-        return tuple(np.asarray(value, float).reshape(-1) for value in out)  # type: ignore[return-value]
-
-    nothing, rest = np.zeros(columns, np.float32), np.zeros(size, np.float32)
-    d, a = step(nothing, rest)
-    by_input = [step(row, rest) for row in np.eye(columns, dtype=np.float32)]
-    by_state = [step(nothing, row) for row in np.eye(size, dtype=np.float32)]
-    A, B = np.stack([s - a for _, s in by_state], 1), np.stack([s - a for _, s in by_input], 1)
-    G, D = np.stack([y - d for y, _ in by_state], 1), np.stack([y - d for y, _ in by_input], 1)
-    # the output is of the state before: it is carried along as one more number
-    n = size
-    return System(
-        np.block([[np.zeros((1, 1)), G], [np.zeros((n, 1)), A]]),
-        np.vstack([D, B]),
-        np.concatenate([d, a]),
-        np.concatenate([[1.0], np.zeros(n)])[None],
-        np.zeros((1, columns)),
-        np.zeros(1),
-        np.concatenate([[0.0], start.astype(float)]),
-    )
-
-
-def _session(
-    graph: Any, nodes: list[Any], source: str, states: list[str], outputs: list[str], counter: str = ""
-) -> Any:
-    """What runs the part of a graph that these outputs need."""
-    import onnx
-    import onnxruntime
-
-    everything = [*(node for node in graph.node if node.op_type != "Loop"), *nodes]
-    made = {out: node for node in everything for out in node.output}
-    needed, waiting, given = set[str](), list(outputs), {source, *states, counter}
-    while waiting:
-        name = waiting.pop()
-        if name in made and name not in needed and name not in given:
-            needed.add(name)
-            waiting += [item for item in made[name].input if item]
-    kept = [node for node in everything if set(node.output) & needed]
-    kind = onnx.TensorProto
-    inputs = [onnx.helper.make_tensor_value_info(source, kind.FLOAT, [1, 1, None])]
-    inputs += [onnx.helper.make_tensor_value_info(name, kind.FLOAT, [1, None]) for name in states]
-    read = {item for node in kept for item in node.input}
-    if counter and counter in read:
-        inputs.append(onnx.helper.make_tensor_value_info(counter, kind.INT64, []))
-    out = [onnx.helper.make_empty_tensor_value_info(name) for name in outputs]
-    part = onnx.helper.make_graph(kept, "part", inputs, out, list(graph.initializer))
-    model = onnx.helper.make_model(part, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+            counting |= set(node.output) if kind != "ConstantOfShape" else set()
+        elif any(varies):
+            first = varies[0] and not any(varies[1:])
+            if kind == "Cast" and next(a.i for a in node.attribute if a.name == "to") not in FLOATS:
+                return False
+            once = sum(varies) == 1 and (kind != "Div" or first)
+            if not ((kind in SHAPING and first) or kind in ADDING or (kind in TIMES and once)):
+                return False
+            varying = varying | set(node.output)
+            whole |= set(node.output) if kind in ("Slice", "Identity") and inputs[0] in whole else set()
+    return not set(wanted) & (counting | varying if constant else counting)

@@ -20,34 +20,42 @@ from weights2code.program import Program
 MOST_INPUTS, MOST_OUTPUTS = 8, 4
 #: Digits after the point that are tried.
 DIGITS = range(7)
-#: Sequences that are fitted.
-FITTED = 300
+#: How near numbers that are to be rounded must be to a sum: any two values lie around some sum.
+FITS = 0.2
+#: Sequences that are fitted; how often, and what share is kept out the next time; the share that may be
+#: wrong.
+FITTED, TRIMMED, KEPT_OUT, RARELY = 300, 3, 0.05, 0.02
 
 
-def linear_rule(model: Model, x: np.ndarray, near: float, output: str, name: str) -> Rule | None:
-    """The shortest linear rule on sequences x (n, T, columns); None if there is none, or nothing is added."""
-    if model.reading.kind not in ("round", "real") or any(d.categories for d in model.domains):
+def linear_rule(model: Model, x: np.ndarray, output: str, name: str) -> Rule | None:
+    """The shortest linear rule on sequences x (n, T, columns), of nearly all of them; None if there is none,
+    or nothing is added."""
+    reading = model.reading
+    if reading.kind not in ("round", "real") or any(d.categories for d in model.domains):
         return None
     x = x[:FITTED]
     raw = model.raw(x)
     if raw.shape[2] != 1:
         return None
-    right = model.reading.read(raw)[0]
+    right = reading.read(raw)[0]
     for inputs, outputs in _orders(x.shape[1]):
         reads = [Var(c, lag) for lag in range(inputs) for c in model.columns]
         reads += [Var(output, lag) for lag in range(1, outputs + 1)]
         design = np.stack([_column(x, raw, read, model) for read in reads], -1)
         flat = np.concatenate([design.reshape(-1, len(reads)), np.ones((raw.size, 1))], 1)
-        fitted, *_ = np.linalg.lstsq(flat, raw.reshape(-1), rcond=None)
-        if np.abs(flat @ fitted - raw.reshape(-1)).max() > near:
+        fitted, fits = np.zeros(len(reads) + 1), np.ones(raw.size, bool)
+        for _ in range(TRIMMED):  # what is furthest off may be a mistake
+            fitted = np.linalg.lstsq(flat[fits], raw.reshape(-1)[fits], rcond=None)[0]
+            off = np.abs(flat @ fitted - raw.reshape(-1))
+            fits = off <= np.quantile(off, 1 - KEPT_OUT)
+        if np.mean(off > (FITS if reading.whole else reading.near)) > RARELY:
             continue
         for digits in DIGITS:
             machine = _written(np.round(fitted, digits), reads, tuple(model.columns), output)
             with np.errstate(all="ignore"):
                 answers = machine.run(x)
-            if np.abs(answers - right).max() <= near:
-                whole = model.reading.whole
-                return Rule(Program(name, machine, model.domains, whole, ORIGIN), None)
+            if np.mean(np.abs(answers - right) > reading.near) <= RARELY:
+                return Rule(Program(name, machine, model.domains, reading.whole, ORIGIN))
     return None
 
 

@@ -7,6 +7,7 @@ it takes the whole domain, its outputs are numbers, and what comes later changes
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,10 +16,13 @@ import numpy as np
 
 from weights2code.decompilation.feeds import Form
 from weights2code.decompilation.hosts import Host, Silent
+from weights2code.effort import charge
 from weights2code.errors import InputError
 from weights2code.language import Domain, uniform
 
 At = Literal["every", "last"]
+#: Questions that a decompilation may take unless told; fewer than these say nothing.
+QUERIES, FEWEST = 200_000, 2000
 #: Positions, and pairs of positions, of one question.
 POSITIONS, PAIRS = 1 << 16, 1 << 23
 #: Raw outputs that differ by this share of the largest are the same: order of sums, and no more.
@@ -42,7 +46,7 @@ class Asking:
     """What the user says about a model; None is found out.
 
     `read` is `auto`, `argmax`, `round`, `real` or `real:TOL`; `one_hot` the values of each column; `longest`
-    what the model takes at most.
+    what the model takes at most; `queries` how many sequences it may be asked.
     """
 
     length: int = 12
@@ -51,6 +55,8 @@ class Asking:
     at: At | None = None
     one_hot: int | None = None
     time_first: bool = False
+    queries: int = QUERIES
+    seed: int = 0
 
     def __post_init__(self) -> None:
         kind, _, tolerance = self.read.partition(":")
@@ -64,6 +70,8 @@ class Asking:
                 raise InputError(f"--{name} must be at least 1, got {value}.")
         if self.longest is not None and self.longest < self.length:
             raise InputError(f"--longest {self.longest} is less than --length {self.length}; raise it.")
+        if self.queries < FEWEST:
+            raise InputError(f"--queries must be at least {FEWEST}, got {self.queries}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,11 @@ class Reading:
     @property
     def whole(self) -> bool:
         return self.kind != "real"
+
+    @property
+    def near(self) -> float:
+        """How far apart outputs may be."""
+        return 0.499 if self.whole else self.tolerance
 
     def words(self) -> str:
         return {
@@ -102,25 +115,40 @@ class Reading:
 class Model:
     """A model that can be asked; `queries` counts the sequences that it was given.
 
-    `flat` outputs (n, T) are one number a position, others (n, k) those of the last; `guessed` and
-    `noted` are what was found out about it, in words.
+    `flat` outputs (n, T) are one number a position, others (n, k) those of the last; `found_out` is in words.
     """
 
     host: Host
     columns: Mapping[str, Domain]
     form: Form
+    asking: Asking = field(default_factory=Asking)
     time_first: bool = False
     at: At = "every"
     flat: bool = True
     longest: int | None = None
     reading: Reading = field(default_factory=lambda: Reading("real"))
     queries: int = 0
-    guessed: list[str] = field(default_factory=list)
-    noted: list[str] = field(default_factory=list)
+    found_out: list[str] = field(default_factory=list)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
         return tuple(self.columns.values())
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """`y`, or `y1`, `y2`, ...; `output` where a column has that name."""
+        count = self(self.some(1, 1))[0].shape[2]
+        stem = "y" if not any(name.startswith("y") for name in self.columns) else "output"
+        return (stem,) if count == 1 else tuple(f"{stem}{i + 1}" for i in range(count))
+
+    def some(self, count: int, length: int | None = None) -> np.ndarray:
+        """Uniform sequences, always the same; of the model's own length unless told."""
+        rng = np.random.default_rng(self.asking.seed)
+        return uniform(rng, self.domains, count, length or self.asking.length)
+
+    def each(self, length: int) -> int:
+        """Questions that a sequence takes."""
+        return length if self.at == "last" else 1
 
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs (n, T, outputs) and margins (n, T)."""
@@ -146,10 +174,12 @@ class Model:
     def ask(self, x: np.ndarray) -> np.ndarray:
         """Raw outputs of one question: (n, T, k), or (n, 1, k) of a model that gives the last alone."""
         self.queries += len(x)
+        began = time.perf_counter()
         try:
             out = self.host.ask(self.given(x))
         except Silent as error:
             raise InputError(f"the model {error}, for {self._blamed(x)}.") from None
+        charge(time.perf_counter() - began)  # a slow model takes of the user's time too
         return self._arranged(out, x)
 
     def given(self, x: np.ndarray) -> np.ndarray:
@@ -218,7 +248,7 @@ def sizes_of(domains: tuple[Domain, ...], width: int | None) -> list[int]:
     return [width // len(domains)] * len(domains)
 
 
-def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking, seed: int = 0) -> Model:
+def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking) -> Model:
     """Find out how a model wants to be asked, and check it.
 
     Raises
@@ -226,41 +256,47 @@ def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking, seed: 
     InputError
         If it cannot be asked at all, or is not a function of the inputs so far.
     """
-    rng = np.random.default_rng(seed)
-    model = _formed(host, columns, asking, rng)
-    _check_again(model, rng, asking.length)
-    if not asking.time_first and not _same_in_any_batch(model, rng, asking.length):
+    model = _formed(host, columns, asking)
+    ends = np.array([[d.low for d in model.domains], [d.high for d in model.domains]], float)
+    x = np.concatenate([model.some(CHECKED), np.repeat(ends[:, None], asking.length, 1)])
+    if not _close(model.raw(x), model.raw(x)):
+        raise InputError(
+            "the model gives different outputs when it is asked again; put it in eval mode, and draw no "
+            "random numbers."
+        )
+    if not asking.time_first and not _same_in_any_batch(model):
         model.time_first = True
-        if not _fits(model, rng, asking.length) or not _same_in_any_batch(model, rng, asking.length):
+        if not _fits(model) or not _same_in_any_batch(model):
             raise InputError(
                 "the model answers differently when other sequences stand in the batch; put it in eval mode."
             )
-        model.guessed.append("the first axis is time")
-    if model.at == "every" and not _causal(model, rng, asking.length):
+        model.found_out.append("the first axis is time")
+    if model.at == "every" and not _causal(model):
         model.at = "last"
-        model.noted.append(
+        model.found_out.append(
             "later inputs change earlier outputs, so its output at a position is what it gives there for the "
             "inputs up to it"
         )
-    model.longest = asking.longest or _longest(model, rng, asking.length)
-    _read(model, asking, rng)
+    model.longest = asking.longest or _longest(model)
+    _read(model)
     return model
 
 
-def _formed(host: Host, columns: Mapping[str, Domain], asking: Asking, rng: np.random.Generator) -> Model:
+def _formed(host: Host, columns: Mapping[str, Domain], asking: Asking) -> Model:
     """The first form that the model answers to."""
     domains, failure = tuple(columns.values()), ""
     for form in _forms(host.forms, domains, asking.one_hot):
-        model = Model(host, columns, form, asking.time_first, asking.at or "every", longest=asking.longest)
+        model = Model(host, columns, form, asking, asking.time_first, asking.at or "every")
+        model.longest = asking.longest
         try:
-            if _fits(model, rng, asking.length, found_out=asking.at is None):
-                kinds = {known.kind for known in host.forms}
-                if len(kinds) > 1 and asking.one_hot is None:
-                    width = f" of width {form.width}" if form.kind == "one-hot" and form.width else ""
-                    model.guessed.append(f"inputs are given as {form.kind}{width}")
-                return model
+            _fits(model, found_out=asking.at is None)
         except InputError as error:
             failure = failure or str(error).rstrip(".")
+            continue
+        if len({known.kind for known in host.forms}) > 1 and asking.one_hot is None:
+            width = f" of width {form.width}" if form.kind == "one-hot" and form.width else ""
+            model.found_out.append(f"inputs are given as {form.kind}{width}")
+        return model
     raise InputError(f"the model cannot be asked: {failure or 'it wants inputs of another width'}.")
 
 
@@ -290,56 +326,40 @@ def _has_room(domains: tuple[Domain, ...], width: int | None) -> bool:
     return width == sum(sizes) or (width % len(sizes) == 0 and width // len(sizes) >= max(sizes))
 
 
-def _fits(model: Model, rng: np.random.Generator, length: int, *, found_out: bool = False) -> bool:
+def _fits(model: Model, *, found_out: bool = False) -> bool:
     """Whether the model answers two lengths in a way that makes sense; whether it gives the last position
     alone is found out on the way."""
-    outs = []
+    length, outs = model.asking.length, []
     for steps in dict.fromkeys((max(1, length - 1), length)):
-        x = uniform(rng, model.domains, LOOK, steps)
+        x = model.some(LOOK, steps)
         try:
             outs.append((model.host.ask(model.given(x)), x))
         except Silent as error:
             raise InputError(f"the model {error}, for {shown(x[0])}.") from None
-    shapes = [out.shape for out, _ in outs]
-    model.flat = all(x.shape[1] in shape for shape, (_, x) in zip(shapes, outs, strict=True))
-    whole = model.flat if len(shapes[0]) < 3 else True
-    if found_out and length > 1 and not whole:
+    model.flat = all(x.shape[1] in out.shape for out, x in outs)
+    if found_out and length > 1 and not model.flat and outs[0][0].ndim < 3:
         model.at = "last"
-        model.guessed.append("it gives the last position alone, so it is asked prefix by prefix")
+        model.found_out.append("it gives the last position alone, so it is asked prefix by prefix")
     for out, x in outs:
         model._arranged(out, x)
     return True
 
 
-def _check_again(model: Model, rng: np.random.Generator, length: int) -> None:
-    x = uniform(rng, model.domains, CHECKED, length)
-    ends = np.array([[d.low for d in model.domains], [d.high for d in model.domains]], float)
-    x = np.concatenate([x, np.repeat(ends[:, None], length, 1)])
-    if not _close(model.raw(x), model.raw(x)):
-        raise InputError(
-            "the model gives different outputs when it is asked again; put it in eval mode, and draw no "
-            "random numbers."
-        )
-
-
-def _same_in_any_batch(model: Model, rng: np.random.Generator, length: int) -> bool:
-    x = uniform(rng, model.domains, CHECKED, length)
+def _same_in_any_batch(model: Model) -> bool:
+    x = model.some(CHECKED)
     together = model.raw(x)
     alone = np.concatenate([model.raw(row[None]) for row in x[:LOOK]])
     return _close(together[:LOOK], alone) and _close(together, model.raw(x[::-1])[::-1])
 
 
-def _causal(model: Model, rng: np.random.Generator, length: int) -> bool:
-    if length == 1:
-        return True
-    x = uniform(rng, model.domains, CHECKED, length)
+def _causal(model: Model) -> bool:
+    """Whether outputs are the same whatever comes later, and if nothing does."""
+    length = model.asking.length
+    x, others = np.split(model.some(2 * CHECKED), 2)
     whole = model.raw(x)
-    for kept in {1, length // 2, length - 1}:
-        other = x.copy()
-        other[:, kept:] = uniform(rng, model.domains, CHECKED, length - kept)
-        if not _close(model.raw(other)[:, :kept], whole[:, :kept]):
-            return False
-        if not _close(model.raw(x[:, :kept]), whole[:, :kept]):
+    for kept in {1, length // 2, length - 1} - {0}:
+        other = np.concatenate([x[:, :kept], others[:, kept:]], 1)
+        if not all(_close(model.raw(some)[:, :kept], whole[:, :kept]) for some in (other, x[:, :kept])):
             return False
     return True
 
@@ -349,40 +369,39 @@ def _close(one: np.ndarray, two: np.ndarray) -> bool:
     return one.shape == two.shape and bool(np.abs(one - two).max(initial=0.0) <= SAME * scale)
 
 
-def _longest(model: Model, rng: np.random.Generator, length: int) -> int | None:
+def _longest(model: Model) -> int | None:
     """What it takes at most; None if nothing was found up to ten times the length."""
 
     def takes(steps: int) -> bool:
         try:
-            model.raw(uniform(rng, model.domains, 1, steps))
+            model.raw(model.some(1, steps))
             return True
         except InputError:
+            if not model.host.alive:
+                raise
             return False
 
-    if takes(10 * length):
+    low, high = model.asking.length, 10 * model.asking.length
+    if takes(high):
         return None
-    low, high = length, 10 * length
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if takes(middle) else (low, middle)
-    model.guessed.append(f"it takes at most {low} positions")
+    model.found_out.append(f"it takes at most {low} positions")
     return low
 
 
-def _read(model: Model, asking: Asking, rng: np.random.Generator) -> None:
+def _read(model: Model) -> None:
     """How outputs are meant, as it is said or as they look."""
-    raw = model.raw(uniform(rng, model.domains, OUTPUTS, asking.length))
-    kind, _, tolerance = asking.read.partition(":")
+    raw = model.raw(model.some(OUTPUTS))
+    kind, _, tolerance = model.asking.read.partition(":")
     if kind == "auto":
         kind = _meant(raw)
-        model.guessed.append(f"outputs are read as {kind}")
+        model.found_out.append(f"outputs are read as {kind}")
     elif kind == "argmax" and raw.shape[2] == 1:
         kind = "sign"
-    if kind in ("argmax", "sign", "round"):
-        model.reading = Reading(kind)  # type: ignore[arg-type]
-        return
     near = float(tolerance) if tolerance else TOLERANCE * float(np.abs(raw).max())
-    model.reading = Reading("real", near or TOLERANCE)
+    model.reading = Reading("real", near or TOLERANCE) if kind == "real" else Reading(kind)  # type: ignore[arg-type]
 
 
 def _meant(raw: np.ndarray) -> Literal["argmax", "sign", "round", "real"]:

@@ -11,31 +11,28 @@ import numpy as np
 from weights2code.data.own_problem import from_lists
 from weights2code.decompilation.linear import bound
 from weights2code.decompilation.model import Model
-from weights2code.decompilation.rule import Rule
 from weights2code.decompilation.verdict import ModelCertificate
 from weights2code.errors import InputError
-from weights2code.language import uniform
+from weights2code.language import Recurrence
 
 EVERY = "at every length, for all inputs of the domain"
 #: Sequences that the kernel's own tests are made of, and their length.
 TRIED, LENGTH = 200, 10
 
 
-def proved(verdict: ModelCertificate, given: Any, rule: Rule, model: Model) -> ModelCertificate:
+def proved(verdict: ModelCertificate, given: Any, program: Recurrence, model: Model) -> ModelCertificate:
     """The verdict, made stronger if there is a proof; what departs needs none."""
     if verdict.departures or not isinstance(given, (str, Path)):
         return verdict
     if Path(given).is_dir():
-        return _by_kernel(verdict, given, rule, model)
-    return _by_matrices(verdict, str(given), rule, model)
+        return _by_kernel(verdict, given, program, model)
+    return _by_matrices(verdict, str(given), program, model)
 
 
-def _by_matrices(verdict: ModelCertificate, file: str, rule: Rule, model: Model) -> ModelCertificate:
+def _by_matrices(verdict: ModelCertificate, file: str, program: Recurrence, model: Model) -> ModelCertificate:
     plain = model.form.kind == "numbers" and model.at == "every" and not model.time_first
-    numbers = model.reading.kind in ("round", "real") and len(rule.recurrence.outputs) == 1
-    error = (
-        bound(file, rule.recurrence, model.domains) if plain and numbers and file.endswith(".onnx") else None
-    )
+    numbers = model.reading.kind in ("round", "real") and len(program.outputs) == 1
+    error = bound(file, program, model.domains) if plain and numbers and file.endswith(".onnx") else None
     if error is None or error >= (0.5 if model.reading.whole else model.reading.tolerance):
         return verdict
     return replace(
@@ -48,14 +45,13 @@ def _by_matrices(verdict: ModelCertificate, file: str, rule: Rule, model: Model)
     )
 
 
-def _by_kernel(verdict: ModelCertificate, folder: Any, rule: Rule, model: Model) -> ModelCertificate:
+def _by_kernel(verdict: ModelCertificate, folder: Any, program: Recurrence, model: Model) -> ModelCertificate:
     """Our own networks are recurrences, which the kernel compares with the text of the program."""
     from weights2code.network.certify import certify_network
     from weights2code.network.load import load_network
 
-    program = rule.recurrence
     names = {"inputs": program.inputs, "outputs": program.outputs}
-    x = uniform(np.random.default_rng(0), model.domains, TRIED, LENGTH)
+    x = model.some(TRIED, LENGTH)
     try:
         y = [np.asarray(row) for row in model(x)[0]]
         problem = from_lists(list(x), y, program.inputs, program.outputs, 0)

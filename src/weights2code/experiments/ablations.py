@@ -11,13 +11,13 @@ from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import average, lower, reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.learned import EPSILON, fitting, learned_jobs, short_training
+from weights2code.experiments.learned import EPSILON, learned_jobs, short_training
 from weights2code.experiments.study import study_jobs
 from weights2code.experiments.tables import (
     TASK,
-    Cell,
     Column,
     Table,
+    among,
     common,
     mean,
     mean_error,
@@ -42,11 +42,6 @@ def paper_row(ablation: str, setting: str) -> Callable[[Row], Mapping[str, str]]
     """The paper's row for a row of ours; its setting is written with our columns."""
     rows = paper_numbers.ablation(ablation)
     return lambda row: rows.get((row["task"], setting.format(**row)), {})
-
-
-def of_fitting(name: str) -> Cell:
-    """The mean over the models that fit."""
-    return lambda rows: average(row.get(name) for row in fitting(rows))
 
 
 # -- arity: 1 to 4 operands a sub-MLP in models of 2 layers, 2 heads, 2 sub-MLPs ----------------------------
@@ -110,12 +105,12 @@ def pruning_table(rows: Sequence[Row]) -> Table:
         columns=(
             TASK,
             Column("pruning", "pruning of the head", lambda rows: WAYS[rows[0]["way"]]),
-            Column("lines", "lines of the listing", of_fitting("lines")),
+            Column("lines", "lines of the listing", among("fits", mean("lines"))),
             Column("paper_lines", "paper", theirs("lines")),
-            Column("rmse", "RMSE of the listing", of_fitting("rmse")),
+            Column("rmse", "RMSE of the listing", among("fits", mean("rmse"))),
             Column("paper_rmse", "paper", theirs("rmse")),
             Column("fits", "models that fit", part("fits")),
-            Column("mse", "their MSE", of_fitting("mse")),
+            Column("mse", "their MSE", among("fits", mean("mse"))),
         ),
         paper=paper_row("pruning", "{way}"),
         standing=lambda cells, rows: compared(cells, rows) if rows[0]["way"] == "pruned" else None,
@@ -146,13 +141,13 @@ l1_table = partial(
     columns=(
         TASK,
         Column("l1", "l1", common("penalty")),
-        Column("lines", "lines of the listing", of_fitting("pruned_lines")),
+        Column("lines", "lines of the listing", among("fits", mean("pruned_lines"))),
         Column("paper_lines", "paper", theirs("lines")),
-        Column("rmse", "RMSE of the listing", of_fitting("pruned_rmse")),
+        Column("rmse", "RMSE of the listing", among("fits", mean("pruned_rmse"))),
         Column("paper_rmse", "paper", theirs("rmse")),
-        Column("by_effect_lines", "lines, pruned by effect", of_fitting("by_effect_lines")),
+        Column("by_effect_lines", "lines, pruned by effect", among("fits", mean("by_effect_lines"))),
         Column("fits", "models that fit", part("fits")),
-        Column("mse", "their MSE", of_fitting("mse")),
+        Column("mse", "their MSE", among("fits", mean("mse"))),
     ),
     paper=paper_row("l1", "L4H4M4 l1={penalty:g}"),
     standing=lower("lines", "rmse"),

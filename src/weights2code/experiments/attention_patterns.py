@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
-from weights2code.experiments.comparison import average, lower_is_better, reason, share
+from weights2code.experiments.comparison import lower, reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.study import study, study_job
-from weights2code.experiments.tables import Line, Table, grouped
+from weights2code.experiments.tables import (
+    TASK,
+    Column,
+    grouped,
+    mean,
+    part,
+    solved_formula,
+    tabulate,
+    theirs,
+)
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
@@ -40,7 +50,7 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.source import problem_of
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     row = study(arguments, folder)
     patterns: list[Row] = []
@@ -74,36 +84,36 @@ def distance(found: Row) -> float | None:
     return float(np.abs(np.array(found["weights"]) - np.array(found["ideal"])).max())
 
 
-def table(rows: Sequence[Row]) -> Table:
-    theirs = {task: row for (task, _), row in paper_numbers.ablation("attention").items()}
-    lines = []
-    for (task,), found in grouped(rows, "task").items():
-        paper_rmse = paper_numbers.number(theirs[task]["rmse"])
-        rmse = average(row.get("program_rmse") for row in found)
-        heads = [head for row in found for head in row.get("patterns", ())]
-        gaps = [gap for head in heads if (gap := distance(head)) is not None]
-        cells = {
-            "task": task,
-            "rmse": rmse,
-            "paper_rmse": paper_rmse,
-            "solved": share(found, "solved"),
-            "heads": ", ".join(dict.fromkeys(str(head["hypothesis"]) for head in heads)),
-            "gap": max(gaps) if gaps else None,
-            "listing_rmse": average(row.get("listing_rmse") for row in found),
-            "formula": next((row["formula"] for row in found if row.get("solved")), None),
-        }
-        lines.append(Line(cells, lower_is_better(rmse, paper_rmse), reason(found)))
-    columns = {
-        "task": "task",
-        "rmse": "RMSE",
-        "paper_rmse": "paper",
-        "solved": "solved",
-        "heads": "live heads",
-        "gap": "largest distance from the ideal pattern",
-        "listing_rmse": "RMSE of the listing",
-        "formula": "program",
-    }
-    return Table(columns, lines)
+def _heads(rows: Sequence[Row]) -> list[Row]:
+    return [head for row in rows for head in row.get("patterns", ())]
+
+
+def _gap(rows: Sequence[Row]) -> float | None:
+    return max((gap for head in _heads(rows) if (gap := distance(head)) is not None), default=None)
+
+
+table = partial(
+    tabulate,
+    columns=(
+        TASK,
+        Column("rmse", "RMSE", mean("program_rmse")),
+        Column("paper_rmse", "paper", theirs("rmse")),
+        Column("solved", "solved", part("solved")),
+        Column(
+            "heads",
+            "live heads",
+            lambda rows: ", ".join(dict.fromkeys(str(h["hypothesis"]) for h in _heads(rows))),
+        ),
+        Column("gap", "largest distance from the ideal pattern", _gap),
+        Column("listing_rmse", "RMSE of the listing", mean("listing_rmse")),
+        Column("formula", "program", solved_formula),
+    ),
+    paper=lambda row: next(
+        found for (task, _), found in paper_numbers.ablation("attention").items() if task == row["task"]
+    ),
+    standing=lower("rmse"),
+    why=reason,
+)
 
 
 def figure(rows: Sequence[Row]) -> Drawing | None:

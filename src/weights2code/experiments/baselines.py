@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from weights2code.experiments.comparison import average, share
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.study import study_job
-from weights2code.experiments.tables import Line, Table, grouped
+from weights2code.experiments.tables import TASK, Column, Table, among, grouped, mean, part, tabulate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,25 +83,21 @@ def regress_task(arguments: dict[str, Any], folder: Path) -> Row:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    methods = list(dict.fromkeys(row["way"] for row in rows))
-    methods.sort(key=lambda name: (name != OURS, name))
-    columns = {"task": "task"}
-    for method in methods:
-        columns |= {f"{method}: solved": method, f"{method}: seconds": "seconds", f"{method}: size": "size"}
-    lines = []
-    for (task,), found in grouped(rows, "task").items():
-        cells: Row = {"task": task}
-        for method in methods:
-            own = [row for row in found if row["way"] == method]
-            cells[f"{method}: solved"] = share(own, "solved")
-            cells[f"{method}: seconds"] = average(row["seconds"] for row in own)
-            cells[f"{method}: size"] = average(row.get("operations") for row in own if row.get("solved"))
-        lines.append(Line(cells))
-    return Table(columns, lines, [*(_summary(method, rows) for method in methods), (
+    ways = sorted(dict.fromkeys(row["way"] for row in rows), key=lambda way: (way != OURS, way))
+    columns = [TASK]
+    for way in ways:
+        of = partial(among, lambda row, way=way: row["way"] == way)
+        columns += [
+            Column(f"{way}: solved", way, of(part("solved"))),
+            Column(f"{way}: seconds", "seconds", of(mean("seconds"))),
+            Column(f"{way}: size", "size", of(among("solved", mean("operations")))),
+        ]
+    note = (
         "*Size*: operations of our program, nodes of a baseline's expression; of the solved runs. Baselines "
         "are judged as our programs are, rounded on whole-number tasks; real targets may be off by 0.1 % of "
         "their spread."
-    )])  # fmt: skip
+    )
+    return tabulate(rows, columns, notes=[*(_summary(way, rows) for way in ways), note])
 
 
 def _summary(method: str, rows: Sequence[Row]) -> str:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from weights2code.experiments.jobs import RESULT, RUNS, Job, Row, damaged
-from weights2code.experiments.limits import LIMITS, Failure, failure, formula
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.limits import LIMITS, Failure, failure
 from weights2code.experiments.provenance import place
-from weights2code.experiments.tables import markdown
+from weights2code.experiments.records import Record
+from weights2code.experiments.stores import RESULT, RUNS, damaged
+from weights2code.experiments.tables import listed
 from weights2code.json_values import text, truth
 from weights2code.run_folder import write_atomically
 
@@ -101,16 +103,12 @@ def headline(summary: dict[str, Any]) -> str:
 # -- files --------------------------------------------------------------------------------------------------
 
 
-def write_bench(out: Path, summary: dict[str, Any], rows: Sequence[Row]) -> list[Path]:
+def write_bench(out: Path, record: Record) -> list[Path]:
     """Write the three files; their paths."""
-    texts = {
-        JSON: json.dumps({"summary": summary, "rows": rows}, indent=1, allow_nan=False) + "\n",
-        CSV: as_csv(rows),
-        MARKDOWN: as_markdown(summary, rows),
-    }
-    for name, content in texts.items():
-        write_atomically(out / name, content)
-    return [out / name for name in texts]
+    record.write(out / JSON)
+    write_atomically(out / CSV, as_csv(record.rows))
+    write_atomically(out / MARKDOWN, as_markdown(record.head, record.rows))
+    return [out / name for name in (JSON, CSV, MARKDOWN)]
 
 
 def as_csv(rows: Iterable[Row]) -> str:
@@ -122,40 +120,24 @@ def as_csv(rows: Iterable[Row]) -> str:
     return table.getvalue()
 
 
-def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
+def as_markdown(head: Row, rows: Sequence[Row]) -> str:
     """The summary, a table of the runs, and what limits the failures."""
-    machine = summary["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
-    commit = f", commit {summary['commit']}" if summary["commit"] else ""
+    runs = {"task": "task", "seed": "seed", "solved": "solved", "verdict": "verdict", "seconds": "seconds"}
+    found = [{"task": row["task"], "seed": row["seed"], **asdict(why)} for row, why in failures(rows)]
+    limits = [
+        f"- {limit}: {LIMITS[limit]}" for limit in LIMITS if any(row["limit"] == limit for row in found)
+    ]
+    why = listed(found, {name: name for name in ("task", "seed", "limit", "evidence")})
+    versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
     parts = [
-        "# Benchmark",
-        f"{headline(summary)}.",
-        markdown(
-            ("task", "seed", "solved", "verdict", "seconds", "program"),
-            (
-                (f"`{row['task']}`", row["seed"], "yes" if row["solved"] else "no", row.get("verdict", "-"),
-                 f"{row['seconds']:.1f}", f"`{formula(row)}`" if row.get("formula") else "-")
-                for row in rows
-            ),
-        ),
+        f"# Benchmark\n\n{headline(head)}.",
+        listed(rows, runs | {"program": "formula"}),
         "## What limits the failures",
-        _failure_table(rows),
-        "## How it was measured",
-        f"`{summary['command']}`",
-        f"{summary['date']}{commit}; {place(machine)}, {machine['system']}; {versions}. "
-        "Seconds are those of a run, training included, without the start of Python and the loading of "
-        "libraries.",
-    ]  # fmt: skip
-    if summary["resumed"]:
-        parts.append(f"{summary['resumed']} runs were cut short and continued: theirs are of the last part.")
+        "\n\n".join((why, "\n".join(limits))) if found else "There are none: every run is solved and proved.",
+        f"## How it was measured\n\n`{head['command']}`",
+        f"{head['date']}, commit {head['commit']}; {place(head['machine'])}; {versions}. Seconds are "
+        "those of a run, training included, without the start of Python and the loading of libraries.",
+    ]
+    if head["resumed"]:
+        parts.append(f"{head['resumed']} runs were cut short and continued: theirs are of the last part.")
     return "\n\n".join(parts) + "\n"
-
-
-def _failure_table(rows: Sequence[Row]) -> str:
-    found = failures(rows)
-    if not found:
-        return "There are none: every run is solved and proved."
-    named = ((f"`{row['task']}`", row["seed"], why.limit, why.evidence) for row, why in found)
-    met = dict.fromkeys(why.limit for _, why in found)
-    meaning = "\n".join(f"- {limit}: {LIMITS[limit]}" for limit in LIMITS if limit in met)
-    return f"{markdown(('task', 'seed', 'limit', 'evidence'), named)}\n\n{meaning}"

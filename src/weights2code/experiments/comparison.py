@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import isnan
 from statistics import mean
 from typing import Any, Literal
 
@@ -84,5 +85,5 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "0" if value == 0 else f"{value:.3g}"
+        return "-" if isnan(value) else "0" if value == 0 else f"{value:.3g}"
     return str(value)

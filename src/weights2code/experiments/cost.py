@@ -6,12 +6,14 @@ with its architecture of the task, so its grid search (eight architectures) come
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.study import study_job
-from weights2code.experiments.tables import Line, Table, grouped
+from weights2code.experiments.tables import TASK, Cell, Column, tabulate
 
 RECIPES = ("fast", "paper")
 
@@ -34,32 +36,38 @@ def seconds(row: Row) -> float | None:
     return None if training is None or rest is None else max(training + rest, row["seconds"])
 
 
-def table(rows: Sequence[Row]) -> Table:
-    lines = []
-    for (task,), found in grouped(rows, "task").items():
-        by_recipe = {row.get("recipe"): row for row in found}
-        fast, paper = (by_recipe.get(recipe, {}) for recipe in RECIPES)
-        times = [seconds(row) if row.get("solved") else None for row in (fast, paper)]
-        cells = {
-            "task": task,
-            "fast": times[0],
-            "fast_verdict": fast.get("verdict"),
-            "paper_recipe": times[1],
-            "paper_verdict": paper.get("verdict"),
-            "ratio": times[1] / times[0] if times[0] and times[1] else None,
-        }
-        lines.append(Line(cells))
-    columns = {
-        "task": "task",
-        "fast": "fast, s",
-        "fast_verdict": "verdict",
-        "paper_recipe": "paper's recipe, s",
-        "paper_verdict": "verdict",
-        "ratio": "ratio",
-    }
-    return Table(columns, lines, (
+def _of(recipe: str, what: Callable[[Row], Any]) -> Cell:
+    """What the run of a recipe says."""
+    return lambda rows: next((what(row) for row in rows if row.get("recipe") == recipe), None)
+
+
+def _solved_in(row: Row) -> float | None:
+    return seconds(row) if row.get("solved") else None
+
+
+def _verdict(row: Row) -> str | None:
+    return row.get("verdict")
+
+
+def _ratio(rows: Sequence[Row]) -> float | None:
+    fast, paper = (_of(recipe, _solved_in)(rows) for recipe in RECIPES)
+    return paper / fast if fast and paper else None
+
+
+table = partial(
+    tabulate,
+    columns=(
+        TASK,
+        Column("fast", "fast, s", _of("fast", _solved_in)),
+        Column("fast_verdict", "verdict", _of("fast", _verdict)),
+        Column("paper_recipe", "paper's recipe, s", _of("paper", _solved_in)),
+        Column("paper_verdict", "verdict", _of("paper", _verdict)),
+        Column("ratio", "ratio", _ratio),
+    ),
+    notes=(
         "Seconds from data to certificate on one core, one member; without a verified program there is none.",
-    ))  # fmt: skip
+    ),
+)
 
 
 COST = Experiment(

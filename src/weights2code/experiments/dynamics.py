@@ -6,7 +6,7 @@ choices with the final ones approaches 1. The table says when each of them is ni
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from weights2code.experiments import paper_numbers
@@ -14,7 +14,7 @@ from weights2code.experiments.comparison import average
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.learned import learned_jobs
-from weights2code.experiments.tables import Line, Table, grouped
+from weights2code.experiments.tables import TASK, Cell, Column, Table, grouped, tabulate
 
 if TYPE_CHECKING:
     from weights2code.report.svg import Drawing
@@ -46,37 +46,40 @@ def settles(values: Sequence[float]) -> int | None:
     return (below[-1] + 1 if below[-1] < len(values) else None) if below else 1
 
 
+def _last(name: str) -> Cell:
+    return _curve(name, lambda values: values[-1])
+
+
+def _curve(name: str, what: Callable[[Sequence[float]], float | None]) -> Cell:
+    """The mean over the seeds of what a curve says."""
+    return lambda rows: average(what(row["curves"][name]) for row in rows)
+
+
+def _best_mse(rows: Sequence[Row]) -> float | None:
+    return average(min(member["mse"] for member in row["members"]) for row in rows)
+
+
+COLUMNS = (
+    TASK,
+    Column("epochs", "epochs", lambda rows: len(rows[0]["curves"]["soft_loss"])),
+    Column("soft_loss", "soft loss at the end", _last("soft_loss")),
+    Column("hard_loss", "hard loss at the end", _last("hard_loss")),
+    Column("loss_falls", "epoch: soft loss fell", _curve("soft_loss", falls)),
+    Column("discrepancy_shrinks", "epoch: discrepancy gone", _curve("discrepancy", shrinks)),
+    Column("agreement_settles", f"epoch: agreement above {SETTLED}", _curve("agreement", settles)),
+    Column("mse", "MSE of the discrete model", _best_mse),
+)
+NOTES = (
+    "Means over the seeds, of the restart that ends best. Losses are relative to the variance. *Fell*: first "
+    "below a tenth of its largest; *gone*: below a tenth of its largest from there on. The paper shows a "
+    "figure and no numbers: it says that the discrepancy drops slightly later than the loss, while the "
+    "agreement approaches 1.",
+)
+
+
 def table(rows: Sequence[Row]) -> Table:
-    lines = []
-    for (task,), found in grouped([row for row in rows if row["status"] == DONE], "task").items():
-        curves = [row["curves"] for row in found]
-        cells = {
-            "task": task,
-            "epochs": len(curves[0]["soft_loss"]),
-            "soft_loss": average(c["soft_loss"][-1] for c in curves),
-            "hard_loss": average(c["hard_loss"][-1] for c in curves),
-            "loss_falls": average(falls(c["soft_loss"]) for c in curves),
-            "discrepancy_shrinks": average(shrinks(c["discrepancy"]) for c in curves),
-            "agreement_settles": average(settles(c["agreement"]) for c in curves),
-            "mse": average(min(member["mse"] for member in row["members"]) for row in found),
-        }
-        lines.append(Line(cells))
-    columns = {
-        "task": "task",
-        "epochs": "epochs",
-        "soft_loss": "soft loss at the end",
-        "hard_loss": "hard loss at the end",
-        "loss_falls": "epoch: soft loss fell",
-        "discrepancy_shrinks": "epoch: discrepancy gone",
-        "agreement_settles": f"epoch: agreement above {SETTLED}",
-        "mse": "MSE of the discrete model",
-    }
-    return Table(columns, lines, (
-        "Means over the seeds, of the restart that ends best. Losses are relative to the variance. *Fell*: "
-        "first below a tenth of its largest; *gone*: below a tenth of its largest from there on. The paper "
-        "shows a figure and no numbers: it says that the discrepancy drops slightly later than the loss, "
-        "while the agreement approaches 1.",
-    ))  # fmt: skip
+    done = [row for row in rows if row["status"] == DONE]
+    return tabulate(done, COLUMNS, notes=NOTES, apart=False)
 
 
 def figure(rows: Sequence[Row]) -> Drawing | None:

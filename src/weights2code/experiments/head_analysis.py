@@ -8,7 +8,6 @@ harmless one stays there: two heads that stand in for each other are not both su
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -292,7 +291,7 @@ def _one_by_one(base: Network, known: dict[int, RouterMatch], judge: Judge, prob
     for index, found in known.items():
         if found.hypothesis:
             place = Place(base, index, values)
-            row = _matched_row(place, found, live=index in live)
+            row: Row = {"head": place.node.name, "hypothesis": place.in_words(found.hypothesis)}
             if index in live and not isinstance(found.hypothesis, THE_PAPERS):
                 row["by_the_paper"] = explain_unmatched(place, judge, problem, THE_PAPERS).reason
             matched.append(row)
@@ -300,14 +299,14 @@ def _one_by_one(base: Network, known: dict[int, RouterMatch], judge: Judge, prob
             wanted.append(index)
         else:
             place = Place(judge.network, index, judge.network.stream(judge.sequences))
-            unmatched.append(_unmatched_row(place, found, judge, *_without_effect(place, judge)))
+            unmatched.append(_unmatched_row(place, judge, *_without_effect(place, judge)))
     within = replace(judge, network=base)
     wanted.sort(key=lambda index: _least_effect(Place(base, index, values), within))
     current, missing = base, {}
     for index in wanted:
         place, alone = Place(current, index, current.stream(judge.sequences)), Place(base, index, values)
         found = explain_unmatched(place, judge, problem)
-        row = _unmatched_row(alone, known[index], within, found.reason, found.detail)
+        row = _unmatched_row(alone, within, found.reason, found.detail)
         if found.hypothesis is not None and not isinstance(found.hypothesis, THE_PAPERS):
             row["by_the_paper"] = explain_unmatched(place, judge, problem, THE_PAPERS).reason
         unmatched.append(row)
@@ -335,41 +334,8 @@ def _without_effect(place: Place, judge: Judge) -> tuple[str, str]:
     return REDUNDANT, f"nearest to {place.twin()}"
 
 
-def _matched_row(place: Place, found: RouterMatch, *, live: bool) -> Row:
-    assert found.hypothesis is not None
-    assert found.evidence is not None
-    return {
-        "head": place.node.name,
-        "hypothesis": place.in_words(found.hypothesis),
-        "kind": type(found.hypothesis).__name__,
-        "agreement": found.evidence.agreement,
-        "live": live,
-    }
-
-
-def _unmatched_row(place: Place, found: RouterMatch, judge: Judge, reason: str, detail: str) -> Row:
-    nearest, graph = found.runner_up, place.network.graph
-    assert nearest is not None
-    row: Row = {
-        "head": place.node.name,
-        "index": place.index,
-        "nearest": nearest[0].describe(),
-        "agreement": nearest[1].agreement,
-        "magnitude": float(np.abs(place.actual).mean()),
-        "readers": [node.name for node in graph.nodes if place.index in node.sources()],
-        "head_weight": float(np.abs(graph.head[:, place.index]).max()),
-        "reached": place.index in judge.network.graph.live(),
-        "reason": reason,
-        "detail": detail,
-    }
-    if reason == DEAD:
-        return row
-    return row | {"effects": {name: judge.effect(made) for name, made in _replacements(place, nearest[0])}}
-
-
-def _replacements(place: Place, nearest: Hypothesis) -> Iterator[tuple[str, Network]]:
-    yield "zero", place.with_constant(0.0)
-    yield "mean", place.with_constant(place.mean)
-    yield "nearest hypothesis", place.with_hypothesis(nearest)
-    if place.offsets:
-        yield "most frequent offset", place.with_hypothesis(FixedOffset(place.offsets[0]))
+def _unmatched_row(place: Place, judge: Judge, reason: str, detail: str) -> Row:
+    row: Row = {"head": place.node.name, "index": place.index, "reason": reason, "detail": detail}
+    if reason != DEAD:
+        row["mean_instead"] = judge.effect(place.with_constant(place.mean))
+    return row

@@ -169,25 +169,15 @@ class Judge:
         alike = network.graph.layout.name == "tagging" or not free.fits
         return alike or free.as_right(self.score(self.free(network)))
 
-    def changed(self, one: np.ndarray, other: np.ndarray) -> float:
-        """The share of outputs that round otherwise."""
-        with np.errstate(all="ignore"):
-            return float(np.mean(rounded(one) != rounded(other)))
-
     def scores(self, network: Network) -> Row:
         """The numbers of a network for the record."""
         given, free = self.score(self.given(network)), self.score(self.free(network))
         return {"loss": given.loss, "right": given.right, "free_loss": free.loss, "free_right": free.right}
 
     def effect(self, network: Network) -> Row:
-        """What a network does otherwise than this one: the change of the loss, how far its outputs lie away
-        relative to the variance, and the share of those that round otherwise."""
-        made = self.given(network), self.free(network)
-        row: Row = {}
-        for name, found, own, before in zip(("given", "free"), made, self.own, self.own_scores, strict=True):
-            row[name] = {
-                "loss": self.score(found).loss - before.loss,
-                "moved": self.distance(found, own),
-                "changed": self.changed(found, own) if self.whole else None,
-            }
-        return row
+        """What a network does otherwise than this one, past outputs given: the change of the loss, and the
+        share of whole outputs that round otherwise."""
+        outputs, own = self.given(network), self.own[0]
+        with np.errstate(all="ignore"):
+            changed = float(np.mean(rounded(outputs) != rounded(own))) if self.whole else None
+        return {"loss": self.score(outputs).loss - self.own_scores[0].loss, "changed": changed}

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row, trains
-from weights2code.experiments.trained_models import folder_of, models_of, refuse_fast, with_models
+from weights2code.experiments.members import asked
+from weights2code.experiments.study import study_jobs
+from weights2code.experiments.trained_models import folder_of, models_of
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
     from weights2code.settings import Settings
     from weights2code.training.ladder import Rung
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 LEARNED = f"{__name__}:anneal"
 
@@ -54,30 +57,30 @@ def learned_jobs(
 
     Models that are there already take the place of a training with the paper's.
     """
-    what = {"task": task, "sizes": sizes, "layout": options.layout_of(task), "l1": l1}
-    what |= {} if epochs is None else {"epochs": epochs}
-    what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
-    what["listings"] = listings
-    what["label"] = {"task": task, "recipe": options.recipe, **label}
-    if options.recipe == "paper":
-        if options.models and (l1 or epochs is not None):
-            what["only_the_same"] = True
-        job = Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})
-        return [with_models(job, options.models)]
-    refuse_fast(options.models)
-    made = {"members": RESTARTS, **what}
-    return [Job(f"{key}-seed{seed}", LEARNED, {**made, "seed": seed}) for seed in options.seeds]
+    given: Row = {"layout": options.layout_of(task), "l1": l1, **sizes}
+    given |= {} if epochs is None else {"epochs": epochs}
+    more = {"listings": listings}
+    if options.models and (l1 or epochs is not None):
+        more["only_the_same"] = True
+    jobs = study_jobs(
+        key,
+        task,
+        options,
+        {"members": RESTARTS, **given},
+        given,
+        (LEARNED, LEARNED),
+        recipe=options.recipe,
+        **label,
+    )
+    return [replace(job, arguments=job.arguments | more) for job in jobs]
 
 
 def train_models(arguments: dict[str, Any], folder: Path) -> None:
     """Train the members of the paper's recipe and leave them in the folder; small trainings gain nothing by
     it and are left to `anneal`."""
-    from weights2code.source import problem_of
-
     trained = (folder / MODEL).exists() or "models" in arguments
-    if arguments["recipe"] == "paper" and not trained:
-        settings = _settings(arguments)
-        trained_in(problem_of(arguments["task"], settings), settings, folder)
+    if arguments["settings"].get("recipe") == "paper" and not trained:
+        trained_in(*asked(arguments), folder)
 
 
 @trains(train_models)
@@ -92,10 +95,7 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
         loss, discrepancy, agreement and temperature over the epochs, of the member that ends with the
         lowest hard loss (`fast`) or of all of them.
     """
-    from weights2code.source import problem_of
-
-    settings = _settings(arguments)
-    problem = problem_of(arguments["task"], settings)
+    problem, settings = asked(arguments)
     trained = _taken(arguments) if "models" in arguments else trained_in(problem, settings, folder)
     began = time.perf_counter()
     members = [
@@ -105,7 +105,7 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
     return {
         **arguments["label"],
         "seed": settings.seed,
-        "layout": arguments["layout"],
+        "layout": settings.layout,
         "training_seconds": round(trained.seconds, 3),
         "extraction_seconds": round(time.perf_counter() - began, 3),
         "seconds": round(trained.seconds + time.perf_counter() - began, 3),
@@ -117,20 +117,13 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
 def _taken(arguments: dict[str, Any]) -> Trained:
     """Models that are there: those of the same run, else of the task and the sizes; a penalty, and epochs of
     its own, only the same run has."""
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     own = folder_of(arguments) / MODEL
     if own.exists() or "only_the_same" in arguments:
         return Trained.load(own)
-    return next(iter(models_of(Path(arguments["models"]), arguments["task"], arguments["sizes"]).values()))
-
-
-def _settings(arguments: dict[str, Any]) -> Settings:
-    from weights2code.settings import Settings
-
-    taken = ("seed", "recipe", "layout", "l1", "epochs", "samples", "device", "members")
-    given = {name: arguments[name] for name in taken if name in arguments}
-    return Settings(**given, **arguments["sizes"])
+    sizes = {name: arguments["settings"][name] for name in ("layers", "heads", "submlps")}
+    return next(iter(models_of(Path(arguments["models"]), arguments["task"], sizes).values()))
 
 
 def trained_in(problem: Problem, settings: Settings, folder: Path) -> Trained:
@@ -138,7 +131,8 @@ def trained_in(problem: Problem, settings: Settings, folder: Path) -> Trained:
     import torch
 
     from weights2code.training import train
-    from weights2code.training.search import Trained, pick_device, train_rung
+    from weights2code.training.search import pick_device, train_rung
+    from weights2code.training.storage import Trained
 
     if (folder / MODEL).exists():
         return Trained.load(folder / MODEL)
@@ -177,11 +171,6 @@ def fast_rung(settings: Settings) -> Rung:
     return Rung("learned head", sizes, recipe, (variant,), "concat" if concat else "autoregressive")
 
 
-def fitting(rows: Sequence[Row]) -> list[Row]:
-    """The members that found the structure: listings of the others say nothing about pruning or penalties."""
-    return [row for row in rows if row.get("fits")]
-
-
 def short_training(rows: Sequence[Row]) -> str:
     """Why models of the fast numbers may be behind: how little they train."""
     trained = next((row["curves"]["soft_loss"] for row in rows if "curves" in row), None)
@@ -205,7 +194,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
     from weights2code.graph import prune_by_threshold
     from weights2code.graph.from_model import graph_of
 
-    graph = graph_of(trained.model, member, trained.layout, problem)
+    graph = graph_of(trained.weights, member, trained.layout, problem)
     found = model_score(graph, problem)
     row: Row = {
         "member": member,

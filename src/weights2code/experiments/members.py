@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.jobs import Row, trains
 from weights2code.experiments.trained_models import folder_of, grids_choice, sizes_of
-from weights2code.experiments.work import RUN, facts
+from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
     from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 MEMBERS = f"{__name__}:train_and_extract"
 
@@ -28,10 +28,10 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
     """Train the members and leave them in the folder; those that are there are not looked at."""
     from weights2code.run_folder import begin
 
-    name, settings = _asked(arguments)
-    with begin(folder / RUN, name, settings) as run:
+    problem, settings = asked(arguments)
+    with begin(folder / RUN, problem.name, settings) as run:
         if not run.trained:
-            trained_in(run, _problem_of(name, settings), arguments)
+            trained_in(run, problem, arguments)
 
 
 @trains(train_models)
@@ -45,9 +45,8 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     """
     from weights2code.run_folder import begin
 
-    name, settings = _asked(arguments)
-    with begin(folder / RUN, name, settings) as run:
-        problem = _problem_of(name, settings)
+    problem, settings = asked(arguments)
+    with begin(folder / RUN, problem.name, settings) as run:
         began = time.perf_counter()
         trained = trained_in(run, problem, arguments)
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
@@ -64,20 +63,14 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     }
 
 
-def _asked(arguments: dict[str, Any]) -> tuple[str, Settings]:
-    """The task by its one name, and all settings."""
-    from weights2code.settings import Settings
-    from weights2code.source import canonical
-
-    given = Settings().to_dict() | arguments["settings"]
-    return canonical(arguments["task"]), Settings.from_dict(given)
-
-
-def _problem_of(name: str, settings: Settings) -> Problem:
+def asked(arguments: dict[str, Any]) -> tuple[Problem, Settings]:
+    """The problem of a job, and all settings."""
     import weights2code.experiments.heavy  # noqa: F401  (before the clock starts)
-    from weights2code.source import problem_of
+    from weights2code.settings import Settings
+    from weights2code.source import canonical, problem_of
 
-    return problem_of(name, settings)
+    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
+    return problem_of(canonical(arguments["task"]), settings), settings
 
 
 def trained_in(run: RunFolder, problem: Problem, arguments: dict[str, Any]) -> Trained:
@@ -85,7 +78,7 @@ def trained_in(run: RunFolder, problem: Problem, arguments: dict[str, Any]) -> T
     the same run, else, if the experiment leaves the architecture open, those of the grid's choice."""
     from weights2code.run_folder import MODEL
     from weights2code.training import train
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     if run.trained:
         return Trained.load(run.file(MODEL))
@@ -114,11 +107,12 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
     from weights2code import pipeline, tasks
     from weights2code.data import Regime
+    from weights2code.experiments.cases import facts
     from weights2code.experiments.judging import solves
     from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.extraction.from_networks import extract, with_explanation
     from weights2code.extraction.links import with_network
-    from weights2code.extraction.members import PROMISING, only, whole_graph
+    from weights2code.extraction.members import PROMISING, whole_graph
     from weights2code.extraction.values import Log
     from weights2code.results import Outcome
     from weights2code.run_folder import begin
@@ -134,25 +128,23 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= PROMISING,
         **model.row("model"),
         "trained_mse": model.mse,
-        "solved": False,
-        "verdict": "-",
     }
     log = Log(settings.seed)
-    extraction = extract(only(trained, member), problem, Regime.EXACT, log, resort=True)
+    extraction = extract(trained.only([member]), problem, Regime.EXACT, log, resort=True)
     attempts = [replace(attempt, member=member) for attempt in log.attempts]
-    row["attempts"] = [attempt.to_dict() for attempt in attempts]
     if extraction is None:
-        row |= uncertified(whole, problem, settings.seed)
-        return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
+        outcome = Outcome(None, None, tuple(attempts), time.perf_counter() - began)
+        row |= facts(outcome, problem.integer_outputs) | uncertified(whole, problem, settings.seed)
+        return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}
     listed = extraction = with_explanation(extraction, problem, log)  # as the paper lists it: pruned
     computes = settings.submlps != 0
-    extraction, _ = with_network(extraction, only(trained, member), problem, log, computes=computes)
+    extraction, _ = with_network(extraction, trained.only([member]), problem, log, computes=computes)
     extraction = with_explanation(extraction, problem, log)
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)
     judged = solves(extraction.program.run, tasks.get(problem.name), settings.seed)
-    solved = outcome.exit_code == 0 and judged.solved
-    row |= facts(extraction) | {"solved": solved, "exit": outcome.exit_code}
+    row |= facts(outcome, problem.integer_outputs)
+    row |= {"solved": outcome.exit_code == 0 and judged.solved}
     row |= program_row(extraction.program, listed.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

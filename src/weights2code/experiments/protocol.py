@@ -10,23 +10,24 @@ a later protocol, can look at them (`--models`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
-from weights2code.experiments.comparison import Standing, average, lower_is_better, reason
+from weights2code.experiments.comparison import lower_is_better, reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row, trains
-from weights2code.experiments.tables import TASK, Cell, Column, part, tabulate, theirs
+from weights2code.experiments.members import asked
+from weights2code.experiments.tables import TASK, Column, among, common, mean, part, tabulate, theirs
 from weights2code.experiments.trained_models import folder_of, with_models
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
     from weights2code.settings import Settings
     from weights2code.training.grid import Sizes
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 PAPER = paper_numbers.by_task("architectures")
 #: The training of a program that is under way; programs are named after their first architecture.
@@ -44,7 +45,7 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
     """Train the grid and leave its models in the folder; those that are there are not looked at."""
     missing = [sizes for sizes in _programs(arguments) if not _are_there(sizes, folder)]
     if missing and "models" not in arguments:
-        problem, settings = _problem_of(arguments)
+        problem, settings = asked(arguments)
         for sizes in missing:
             _trained_in(sizes, problem, settings, arguments["seeds"], folder)
 
@@ -60,7 +61,7 @@ def train_task(arguments: dict[str, Any], folder: Path) -> Row:
         came of it.
     """
     began = time.perf_counter()
-    problem, settings = _problem_of(arguments)
+    problem, settings = asked(arguments)
     prepared = time.perf_counter() - began
     own = _reported(arguments)
     trained: dict[Sizes, Trained] = {}
@@ -91,14 +92,6 @@ def train_task(arguments: dict[str, Any], folder: Path) -> Row:
         "seconds": round(prepared + training + extraction, 3),
         "members": rows,
     }
-
-
-def _problem_of(arguments: dict[str, Any]) -> tuple[Problem, Settings]:
-    from weights2code.settings import Settings
-    from weights2code.source import canonical, problem_of
-
-    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
-    return problem_of(canonical(arguments["task"]), settings), settings
 
 
 def _reported(arguments: dict[str, Any]) -> Sizes:
@@ -150,7 +143,7 @@ def _trained_in(
 
 
 def _loaded(sizes: Sequence[Sizes], folder: Path) -> dict[Sizes, Trained]:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     return {one: Trained.load(file) for one, file in _files(sizes, folder).items()}
 
@@ -191,52 +184,35 @@ def _rows_of(
 GRIDS, PAPERS = "of_grid", "of_paper"
 
 
-def _mean(flag: str, name: str) -> Cell:
-    return lambda rows: average(row.get(name) for row in rows if row.get(flag))
-
-
-def _share(flag: str, what: str | Callable[[Row], bool]) -> Cell:
-    inner = part(what)
-    return lambda rows: inner([row for row in rows if row.get(flag)])
-
-
-def _first(name: str) -> Cell:
-    return lambda rows: rows[0].get(name)
-
-
 def _best(rows: Sequence[Row]) -> float | None:
-    return min((row["mse"] for row in rows if row.get(GRIDS)), default=None)
+    return min((row["mse"] for row in rows), default=None)
 
 
 def _network(rows: Sequence[Row]) -> str:
     """Verdicts about the networks that programs were read from, and those that were made for them."""
-    chosen = [row for row in rows if row.get(GRIDS)]
-    found = [row["network"] for row in chosen if row.get("network")]
-    found += [f"taught {row['taught']}" for row in chosen if row.get("taught")]
+    told = [(row.get("network"), row.get("taught")) for row in rows]
+    found = [network for network, _ in told if network not in (None, "none")]
+    found += [f"taught {taught}" for _, taught in told if taught not in (None, "none")]
     return ", ".join(f"{found.count(verdict)} {verdict}" for verdict in dict.fromkeys(found)) or "-"
-
-
-def _standing(cells: Row, rows: Sequence[Row]) -> Standing:
-    return lower_is_better(cells["mse"], cells["paper_loss"])
 
 
 table = partial(
     tabulate,
     columns=(
         TASK,
-        Column("chosen", "chosen by the grid", _first("chosen")),
-        Column("mse", "its MSE", _mean(GRIDS, "mse")),
-        Column("best", "best seed", _best),
-        Column("reported", "paper's architecture", _first("reported")),
-        Column("reported_mse", "its MSE", _mean(PAPERS, "mse")),
+        Column("chosen", "chosen by the grid", common("chosen")),
+        Column("mse", "its MSE", among(GRIDS, mean("mse"))),
+        Column("best", "best seed", among(GRIDS, _best)),
+        Column("reported", "paper's architecture", common("reported")),
+        Column("reported_mse", "its MSE", among(PAPERS, mean("mse"))),
         Column("paper_loss", "paper, training loss", theirs("train_loss")),
-        Column("solved", "solved", _share(GRIDS, "solved")),
-        Column("proved", "proved", _share(GRIDS, lambda row: row.get("verdict") == "proved")),
-        Column("network", "networks", _network),
-        Column("training_seconds", "seconds of training", _first("training_seconds")),
+        Column("solved", "solved", among(GRIDS, part("solved"))),
+        Column("proved", "proved", among(GRIDS, part(lambda row: row.get("verdict") == "proved"))),
+        Column("network", "networks", among(GRIDS, _network)),
+        Column("training_seconds", "seconds of training", common("training_seconds")),
     ),
     paper=lambda row: PAPER[row["task"]],
-    standing=_standing,
+    standing=lambda cells, rows: lower_is_better(cells["mse"], cells["paper_loss"]),
     why=lambda rows: reason([row for row in rows if row.get(GRIDS)] or rows),
     notes=(
         "Means over the seeds, in the user's units: the discrete model on validation sequences, checkpoint "

@@ -1,7 +1,7 @@
 """Running an experiment: its jobs as a sweep, then the table, the figure and the record in its folder.
 
 ```
-DIR/experiment.json    command, commit, machine, date, versions, seconds, table, rows of all runs
+DIR/experiment.json    the record: command, commit, machine, date, versions, seconds; rows of all runs
 DIR/table.csv, table.md, figure.svg, figure.png
 DIR/runs/<key>/        one folder a run; what is done is skipped, so a stopped experiment goes on
 ```
@@ -9,28 +9,28 @@ DIR/runs/<key>/        one folder a run; what is done is skipped, so a stopped e
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from weights2code.errors import InputError
 from weights2code.experiments.engines.engine import Engine
 from weights2code.experiments.experiment import Experiment, Options
-from weights2code.experiments.jobs import DONE, Job, Row, plain
+from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.provenance import place, provenance
-from weights2code.experiments.sweep import run_sweep, spent
+from weights2code.experiments.records import Record
+from weights2code.experiments.stores import Folders
+from weights2code.experiments.sweep import run_sweep
 from weights2code.experiments.tables import Table, csv_text, markdown_table
-from weights2code.run_folder import read_json, write_atomically
+from weights2code.run_folder import write_atomically
 
 RECORD = "experiment.json"
-#: What rows say that most tables and pages do not need: it stays in the folders of the runs.
+#: What rows say that tables and pages do not need: it stays in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
 #: What a record says about where models come from that another experiment trained.
-WHENCE = ("command", "commit", "src", "date", "machine", "options", "wall_seconds")
+WHENCE = ("command", "commit", "src", "date", "machine", "wall_seconds")
 
 
 def reproduce(
@@ -40,39 +40,35 @@ def reproduce(
     engine: Engine,
     command: str,
     on_row: Callable[[Row], None] | None = None,
-) -> dict[str, Any]:
-    """Do what is not done yet and write everything; returns the record."""
-    jobs = experiment.jobs(options)
-    rows = labelled(run_sweep(jobs, out, engine, on_row), jobs)
+) -> tuple[Record, Table]:
+    """Do what is not done yet and write everything."""
+    jobs, store = experiment.jobs(options), Folders(out)
+    rows = labelled(run_sweep(jobs, store, engine, on_row), jobs)
     table = experiment.table(rows)
     left_out = () if experiment.keeps_programs else LEFT_OUT
-    record = {
+    head = {
         "experiment": experiment.name,
         "reproduces": experiment.reproduces,
         **provenance(command, options.device),
-        "options": plain(asdict(options)) | {"models": Path(options.models).name},
-        "wall_seconds": round(spent(out), 1),
+        "wall_seconds": round(store.spent(), 1),
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
-        "table": plain(asdict(table)),
-        "rows": [{name: value for name, value in row.items() if name not in left_out} for row in rows],
         **trained_by(options.models),
     }
+    kept = [{name: value for name, value in row.items() if name not in left_out} for row in rows]
+    record = Record(head, kept, asdict(options) | {"models": Path(options.models).name})
     write_figure(experiment, rows, out)
     write_atomically(out / "table.csv", csv_text(table))
-    write_atomically(out / "table.md", page(experiment, table, record))
-    write_atomically(out / RECORD, json.dumps(plain(record), indent=1, allow_nan=False) + "\n")
-    return record
+    write_atomically(out / "table.md", page(experiment, table, head))
+    record.write(out / RECORD)
+    return record, table
 
 
-def trained_by(models: str) -> dict[str, Any]:
+def trained_by(models: str) -> Row:
     """Where models come from that were there already, if an experiment left them."""
-    file = Path(models) / RECORD
-    if not models or not file.exists():
-        return {}
-    made = read_json(file)
-    return {"trained_by": [{name: made[name] for name in WHENCE if name in made}]}
+    made = Record.read(Path(models) / RECORD) if models else None
+    return {"trained_by": [{name: made.head[name] for name in WHENCE if name in made.head}]} if made else {}
 
 
 def labelled(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:
@@ -80,14 +76,14 @@ def labelled(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:
     return [{**job.arguments.get("label", {}), **row} for row, job in zip(rows, jobs, strict=True)]
 
 
-def page(experiment: Experiment, table: Table, record: dict[str, Any]) -> str:
+def page(experiment: Experiment, table: Table, head: Row) -> str:
     """The table with its notes, and where it comes from."""
     made = (
-        f"Made by `{record['command']}`, commit {record['commit'] or 'unknown'}, on "
-        f"{place(record['machine'])}, "
-        f"{record['date']}, in {record['wall_seconds']:.0f} s."
+        f"Made by `{head['command']}`, commit {head['commit'] or 'unknown'}, on "
+        f"{place(head['machine'])}, "
+        f"{head['date']}, in {head['wall_seconds']:.0f} s."
     )
-    failed = f"Runs that ended in an error: {', '.join(record['failed'])}." if record["failed"] else ""
+    failed = f"Runs that ended in an error: {', '.join(head['failed'])}." if head["failed"] else ""
     parts = [f"# {experiment.reproduces}", markdown_table(table), *table.notes, failed, made]
     return "\n\n".join(part for part in parts if part) + "\n"
 

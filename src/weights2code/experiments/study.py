@@ -27,7 +27,7 @@ def study(arguments: dict[str, Any], folder: Path) -> Row:
     return {**arguments.get("label", {}), **row, **measured(folder / RUN)}
 
 
-def study_job(key: str, task: str, settings: dict[str, Any], work: str = STUDY, **label: Any) -> Job:
+def study_job(key: str, task: str, settings: Row, work: str = STUDY, **label: Any) -> Job:
     """The job of one run, which `study` or `work` does; its label names it in tables."""
     return Job(key, work, {"task": task, "settings": settings, "label": {"task": task, **label}})
 
@@ -38,6 +38,7 @@ def study_jobs(
     options: Options,
     settings: Mapping[str, Any] | None = None,
     paper: Mapping[str, Any] | None = None,
+    works: tuple[str, str] = (STUDY, MEMBERS),
     **label: Any,
 ) -> list[Job]:
     """A job for each seed; with the paper's recipe one for all, as members of one batched program.
@@ -48,15 +49,16 @@ def study_jobs(
     ----------
     settings : what the experiment gives to a run.
     paper : what it gives instead with the paper's recipe; None is the same.
+    works : what the jobs do, of one seed and of all.
     """
     given = dict(settings or {})
     if options.recipe == "paper":
         own = given if paper is None else dict(paper)
         settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **own)
-        return [with_models(study_job(key, task, settings, MEMBERS, **label), options.models)]
+        return [with_models(study_job(key, task, settings, works[1], **label), options.models)]
     refuse_fast(options.models)
     return [
-        study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), **label)
+        study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), works[0], **label)
         for seed in options.seeds
     ]
 
@@ -72,7 +74,7 @@ def measured(folder: Path) -> Row:
     from weights2code.recheck import place_in
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
     from weights2code.views.hidden import problem_in
 
     with open_existing(folder) as run:

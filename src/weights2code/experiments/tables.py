@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from weights2code.experiments import paper_numbers
@@ -48,11 +50,6 @@ class Table:
     lines: Sequence[Line]
     notes: Sequence[str] = ()
 
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Table:
-        lines = [Line(line["cells"], line["standing"], line["why"]) for line in data["lines"]]
-        return Table(data["columns"], lines, data["notes"])
-
 
 def tabulate(
     rows: Sequence[Row],
@@ -62,30 +59,49 @@ def tabulate(
     standing: Callable[[Row, Sequence[Row]], Standing] = lambda cells, rows: None,
     why: Callable[[Sequence[Row]], str] = lambda rows: "",
     notes: Sequence[str] = (),
+    apart: bool = True,
 ) -> Table:
     """A line for each group of rows.
 
     Parameters
     ----------
-    rows : of the runs; those that hold several members count as so many rows.
+    rows : of the runs; those that hold several members count as so many rows if they are taken `apart`.
     by : the columns that the rows of a line have in common.
     paper : the paper's row that belongs to a row of ours.
     standing : how a line stands beside the paper's, from its cells and its rows.
     why : why it is worse, from its rows.
     """
     lines = []
-    for found in grouped(members_of(rows), *by).values():
+    for found in grouped(members_of(rows) if apart else rows, *by).values():
         beside = [{**row, PAPER: paper(row)} for row in found]
         cells = {column.name: column.cell(beside) for column in columns}
         lines.append(Line(cells, standing(cells, found), why(found)))
     return Table({column.name: column.title for column in columns}, lines, notes)
 
 
+def listed(
+    rows: Sequence[Row], columns: Mapping[str, str | Cell], by: Sequence[str] = (), total: str = ""
+) -> str:
+    """A table in Markdown, a line a row, or for each group of rows that have `by` in common.
+
+    Parameters
+    ----------
+    columns : by their titles what the rows of a line say; a name is what they have in common.
+    total : what a last line for all rows is called, if there is one.
+    """
+    cells = [common(cell) if isinstance(cell, str) else cell for cell in columns.values()]
+    groups = list(grouped(rows, *by).values()) if by else [[row] for row in rows]
+    lines = [[_cell(cell(found)) for cell in cells] for found in groups]
+    if total and rows:
+        lines.append([total, *(_cell(cell(rows)) for cell in cells[1:])])
+    return markdown(list(columns), lines)
+
+
 def members_of(rows: Sequence[Row]) -> list[Row]:
     """One row for each seed: a batched run of several seeds holds theirs under `members`."""
     found: list[Row] = []
     for row in rows:
-        if row["status"] == DONE and "members" in row:
+        if row.get("status", DONE) == DONE and "members" in row:
             shared = {name: value for name, value in row.items() if name != "members"}
             found += [{**shared, **member} for member in row["members"]]
         else:
@@ -119,9 +135,20 @@ def mean(name: str) -> Cell:
     return lambda rows: average(row.get(name) for row in rows)
 
 
+def middle(name: str) -> Cell:
+    """The median over the rows that know it."""
+    return lambda rows: median([row[name] for row in rows if row.get(name) is not None] or [math.nan])
+
+
 def part(has: str | Callable[[Row], object]) -> Cell:
     """How many of the rows have it, or pass the test."""
     return lambda rows: share(rows, has)
+
+
+def among(test: str | Callable[[Row], object], cell: Cell) -> Cell:
+    """A cell of those of the rows that have it, or pass the test."""
+    has = (lambda row: row.get(test)) if isinstance(test, str) else test
+    return lambda rows: cell([row for row in rows if has(row)])
 
 
 def mean_error(rows: Sequence[Row]) -> float | None:

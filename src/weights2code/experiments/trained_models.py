@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.errors import InputError
-from weights2code.experiments.jobs import RUNS, Job, Row
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.stores import RUNS
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 
 def with_models(job: Job, models: str) -> Job:
@@ -32,7 +33,7 @@ def folder_of(arguments: dict[str, Any]) -> Path:
 
 def sizes_of(trained: Trained) -> Row:
     """The architecture of a model."""
-    sizes = trained.model.architecture
+    sizes = trained.weights.architecture
     return {"layers": sizes.layers, "heads": sizes.heads, "submlps": sizes.submlps}
 
 
@@ -43,7 +44,7 @@ def models_of(models: Path, task: str, sizes: Row | None = None) -> dict[Path, T
     """
     from weights2code.run_folder import CONFIG, MODEL, read_config
     from weights2code.source import canonical
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     found = {}
     for file in sorted(models.rglob(CONFIG)):

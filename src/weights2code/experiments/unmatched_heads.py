@@ -8,7 +8,6 @@ another experiment or of the same recipe, are taken with `--models`: nothing is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -31,13 +30,13 @@ from weights2code.experiments.head_reasons import (
 from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.members import train_and_extract
 from weights2code.experiments.study import study, study_jobs
-from weights2code.experiments.tables import Line, Table, grouped, members_of
+from weights2code.experiments.tables import TASK, Column, Table, common, part, tabulate
 from weights2code.experiments.trained_models import holds, models_of
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: The paper's second example has no sub-MLPs.
 NO_SUBMLPS = "minimum_prev2"
@@ -123,7 +122,7 @@ def _members(folder: Path) -> Iterator[Row]:
     """The heads of each member of a run's model, best first."""
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
     from weights2code.views.hidden import remembered
 
     with open_existing(folder, alone=False) as run:
@@ -140,55 +139,66 @@ def heads_of(trained: Trained, problem: Problem, seed: int) -> Iterator[Row]:
 
     sequences = judged_on(problem, seed)
     for member in range(len(trained.losses)):
-        graph = graph_of(trained.model, member, trained.layout, problem)
+        graph = graph_of(trained.weights, member, trained.layout, problem)
         yield analyse_heads(graph, problem, sequences)
 
 
 # -- the table ----------------------------------------------------------------------------------------------
 
 
+def _done(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == DONE]
+
+
+def _unmatched(rows: Sequence[Row]) -> list[Row]:
+    return [head for row in _done(rows) for head in row["unmatched"]]
+
+
+def _further(rows: Sequence[Row]) -> list[Row]:
+    heads = (head for row in _done(rows) for head in row["matched"] + row["unmatched"])
+    return [head for head in heads if needs_further(head)]
+
+
+def _solved(rows: Sequence[Row]) -> str | None:
+    return share(rows, "solved") if any("solved" in row for row in _done(rows)) else None
+
+
+def _because(name: str) -> Column:
+    return Column(name, name, lambda rows: sum(head["reason"] == name for head in _unmatched(rows)))
+
+
+def _why_worse(rows: Sequence[Row]) -> str:
+    finding, standing = judged(_done(rows))
+    return f"{finding}: {_why(_done(rows))}" if standing == "worse" else ""
+
+
 def table(rows: Sequence[Row]) -> Table:
-    lines = []
-    for (task, architecture), found in grouped(members_of(rows), "task", "architecture").items():
-        known = [row for row in found if row["status"] == DONE]
-        heads = [head for row in known for head in row["unmatched"]]
-        further = [head for row in known for head in row["matched"] + row["unmatched"] if needs_further(head)]
-        reasons = Counter(head["reason"] for head in heads)
-        finding, standing = judged(known)
-        cells = {
-            "task": task,
-            "architecture": architecture,
-            "heads": sum(row["heads_in_all"] for row in known),
-            "matched": sum(len(row["matched"]) for row in known),
-            "further": len(further),
-            **{name: reasons[name] for name in REASONS},
-            "over": sum(row["members_passed_over"] for row in known),
-            "fits": share([{"fits": row.get("fits")} for row in found], "fits"),
-            "right": _scores(known, "network"),
-            "replaced": _scores(known, "replaced"),
-            "listed": _scores(known, "listed"),
-            "solved": share(found, "solved") if any("solved" in row for row in known) else None,
-            "finding": finding,
-            "nearest": "; ".join(_named(heads, further)),
-        }
-        lines.append(Line(cells, standing, f"{finding}: {_why(known)}" if standing == "worse" else ""))
-    columns = {
-        "task": "task",
-        "architecture": "architecture",
-        "heads": "heads",
-        "matched": "matched",
-        "further": "only by further hypotheses",
-        **{name: name for name in REASONS},
-        "over": "members passed over",
-        "fits": "models that fit",
-        "right": "the network: right or loss, free",
-        "replaced": "unmatched heads replaced",
-        "listed": "the others by their hypotheses too",
-        "solved": "solved",
-        "finding": "the paper's finding",
-        "nearest": "examples: reason, effect",
-    }
-    return Table(columns, lines, NOTES)
+    columns = (
+        TASK,
+        Column("architecture", "architecture", common("architecture")),
+        Column("heads", "heads", lambda rows: sum(row["heads_in_all"] for row in _done(rows))),
+        Column("matched", "matched", lambda rows: sum(len(row["matched"]) for row in _done(rows))),
+        Column("further", "only by further hypotheses", lambda rows: len(_further(rows))),
+        *map(_because, REASONS),
+        Column(
+            "over", "members passed over", lambda rows: sum(r["members_passed_over"] for r in _done(rows))
+        ),
+        Column("fits", "models that fit", part("fits")),
+        Column("right", "the network: right or loss, free", lambda rows: _scores(_done(rows), "network")),
+        Column("replaced", "unmatched heads replaced", lambda rows: _scores(_done(rows), "replaced")),
+        Column("listed", "the others by their hypotheses too", lambda rows: _scores(_done(rows), "listed")),
+        Column("solved", "solved", _solved),
+        Column("finding", "the paper's finding", lambda rows: judged(_done(rows))[0]),
+        Column(
+            "nearest",
+            "examples: reason, effect",
+            lambda rows: "; ".join(_named(_unmatched(rows), _further(rows))),
+        ),
+    )
+    by = ("task", "architecture")
+    return tabulate(
+        rows, columns, by, standing=lambda cells, rows: judged(_done(rows))[1], why=_why_worse, notes=NOTES
+    )
 
 
 NOTES = (
@@ -253,14 +263,14 @@ def _named(heads: Sequence[Row], further: Sequence[Row]) -> list[str]:
     """A few heads with what is to be said of them, the worst first."""
     order = list(REASONS)
     worst = sorted(heads, key=lambda head: -order.index(head["reason"]))
-    named = [f"{_in_words(head)}: {head['reason']}" for head in worst if "effects" in head]
+    named = [f"{_in_words(head)}: {head['reason']}" for head in worst if "mean_instead" in head]
     matched = [f"{head['head']}: {head['hypothesis']}" for head in further if "hypothesis" in head]
     return named[:MOST_NAMED] + matched[:MOST_NAMED]
 
 
 def _in_words(head: Row) -> str:
     """A head, what was put in its place, and what its mean there changes."""
-    effect = head["effects"]["mean"]["given"]
+    effect = head["mean_instead"]
     if effect["changed"] is not None:
         changed = f"its mean changes {effect['changed']:.2%} of the outputs"
     else:

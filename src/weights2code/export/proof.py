@@ -35,7 +35,7 @@ from weights2code.results import read_run
 from weights2code.run_folder import MODEL, PROGRAM, TAUGHT, RunFolder, write_atomically
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: States that are written as questions, at most.
 MOST_STATES = 40
@@ -194,7 +194,7 @@ class _Coded:
     """A network whose weights are replaced by numbers that say where in their file they stand."""
 
     def __init__(self, file: Path, problem: Problem, member: int) -> None:
-        from weights2code.training.search import Trained
+        from weights2code.training.storage import Trained
 
         self.trained: Trained = Trained.load(file, problem)
         self.problem, self.member = problem, member
@@ -202,22 +202,18 @@ class _Coded:
 
     def machine(self) -> Recurrence:
         """The same machine with such numbers for weights."""
-        import torch
-
         from weights2code.extraction.members import whole_graph
 
-        model = self.trained.model.double()
-        with torch.no_grad():
-            for name, values in model.named_parameters():
-                if name == "choices":
-                    continue
-                size = int(np.prod(values.shape[1:]))
-                own = values[self.member].reshape(-1)
-                for place in torch.nonzero(own).reshape(-1).tolist():
-                    self.places.append([f"model.{name}", self.member * size + place])
-                    own[place] = 1.0 + len(self.places) / _CODE
-                values[self.member] = own.reshape(values.shape[1:])
-        graph = whole_graph(self.trained, self.member, self.problem)
+        coded = self.trained.weights.double()
+        for name, values in coded.parameters.items():
+            if name == "choices":
+                continue
+            own = values[self.member].reshape(-1)  # a view
+            for place in np.flatnonzero(own).tolist():
+                self.places.append([f"model.{name}", self.member * own.size + place])
+                own[place] = 1.0 + len(self.places) / _CODE
+        trained = replace(self.trained, weights=coded)
+        graph = whole_graph(trained, self.member, self.problem)
         made = machine_of(graph, whole=self.problem.integer_outputs)
         return replace(made, outputs=tuple(f"{name}.raw" for name in made.outputs))
 
@@ -232,10 +228,10 @@ class _Coded:
 
     def choices(self) -> list[list[Any]]:
         """Of every choice the options that it has, by their places in the file, and the one that it makes."""
-        model = self.trained.model
-        chosen = model.hard_choices()[self.member].tolist()
-        _, rows, options = model.choices.shape
-        allowed = model.choice_mask[self.member].bool().tolist()
+        weights = self.trained.weights
+        chosen = weights.hard_choices()[self.member].tolist()
+        _, rows, options = weights.parameters["choices"].shape
+        allowed = weights.masks["choice_mask"][self.member].tolist()
         first = self.member * rows * options
         return [
             ["model.choices", [first + row * options + i for i in range(options) if allowed[row][i]],

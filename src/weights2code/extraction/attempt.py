@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weights2code.data import Regime
+from weights2code.effort import PATIENCE, TimeLimit
 from weights2code.errors import NotExtracted, Reason
 from weights2code.json_values import mapping, number, text, whole
+from weights2code.views.guessing import Guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Attempt:
             return f"{self.rung}{taken}: {came}"
         return f"{self.rung}, member {self.member} (hard loss {self.loss:.2g}){taken}: {came}"
 
+    def brief(self) -> str:
+        """What was tried, and what came of it; figures are left to the certificate and the page."""
+        return f"{self.rung}: {self.verdict or self.detail}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON form, which has no infinities; the sentence stands beside the values."""
         return {
@@ -53,10 +59,20 @@ class Attempt:
         }
 
     @staticmethod
-    def cut_short(seconds: float) -> Attempt:
+    def cut_short(limit: TimeLimit) -> Attempt:
         """What the time limit did not leave time for."""
-        detail = f"{seconds:g} s were not enough for all that could be tried"
+        detail = f"{limit.seconds:g} s were not enough for all that could be tried"
+        if limit.by_clock:
+            detail = (
+                f"{PATIENCE * limit.seconds:g} s of processor time had passed, though the work done was less "
+                f"than {limit.seconds:g} s of a usual machine: this one is slow; a larger limit lets it go on"
+            )
         return Attempt(_CUT, reason=Reason.NO_TIME, detail=detail)
+
+    @staticmethod
+    def guessed(guesses: Sequence[Guess]) -> Attempt:
+        """What the rows have ruled out."""
+        return Attempt("rows", reason=Reason.NOT_EVIDENT, detail="; ".join(map(str, guesses)))
 
     @property
     def cuts(self) -> bool:

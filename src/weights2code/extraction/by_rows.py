@@ -13,6 +13,7 @@ from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log
 from weights2code.language import Recurrence, Step, Var, renamed
+from weights2code.progress import at
 from weights2code.rules.between_outputs import in_order
 from weights2code.rules.from_leaves import CANDIDATES, Regression, needed_leaves, settle_start
 from weights2code.simplify.cost import cost, recurrence_cost
@@ -28,8 +29,6 @@ SHORT, FURTHER, FAR = 16.0, 4.0, 12.0
 SHORTER, QUICK = 4, 0.5
 #: Sequences to judge by that a rule that is wrong on them learns from.
 JUDGED = 200
-#: What opening a family counts for.
-OPENED = 1.0
 #: Effort for all views, in seconds of a usual machine.
 EFFORT = 60.0
 
@@ -98,7 +97,6 @@ class Search:
                 return
             output = min(waiting, key=lambda output: (output.place, output.row))
             if output.agenda.hungry and output.agenda.next_family <= output.limit:
-                self.effort -= OPENED if output.agenda.next_family else 0.0  # what is visible costs nothing
                 output.agenda.open()
                 continue
             asked = output.agenda.take()
@@ -108,6 +106,7 @@ class Search:
                 output.further = SHORTER
                 continue
             output.place = asked.place
+            at("", f"{output.name} from {', '.join(str(f.read) for f in asked.features)}")
             if not self._ask(output, asked) or not all(output.found for output in self.outputs):
                 continue
             best = inf if missing else best

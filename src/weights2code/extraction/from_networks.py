@@ -33,7 +33,7 @@ from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
 from weights2code.verify.residuals import always_right
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: Effort for the regressions of one member, in seconds of a usual machine: at its only cut, at one of many,
 #: and if it is far from right; and for the explanation of its nodes.

@@ -6,7 +6,7 @@ the rows; of own data, with the rows that it was not made from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from weights2code.simplify.kept_modulo import kept_modulo
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
 from weights2code.views.features import View
+from weights2code.views.guessing import explained, guess_of, standing_for_something
 from weights2code.views.hidden import as_far_back
 
 #: Rules that are refuted before the rows are given up.
@@ -53,12 +54,20 @@ def from_rows(problem: Problem, log: Log) -> Iterator[Extraction]:
         return
     # whole numbers may follow exactly from what is not seen; what is measured hardly does
     soon = regime is not Regime.MISTAKES or mistaken(search)
+    least = np.inf
     if soon:
-        yield from inexact_programs(search, problem.under(regime), log)
+        least = yield from inexact_programs(search, problem.under(regime), log)
     search.effort = later
     yield from exact_programs(search, problem, log)
     if not soon:
-        yield from inexact_programs(search, problem.under(regime), log)
+        least = yield from inexact_programs(search, problem.under(regime), log)
+    known = [output.agenda.rows for output in search.outputs]
+    if regime is not Regime.MISTAKES:
+        log.guesses = tuple(guess for rows in known if (guess := explained(rows, least)))
+    else:
+        log.guesses = tuple(guess for guess in map(guess_of, known) if not guess.better)
+        codes = [set(standing_for_something(rows)) for rows in known]
+        log.codes = tuple(name for name in problem.inputs if any(name in of for of in codes))
 
 
 def mistaken(search: Search) -> bool:
@@ -104,8 +113,9 @@ def more_rows(problem: Problem, extraction: Extraction, count: int) -> Sequences
     return problem.validation if count == 1 else None
 
 
-def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """The rules that errors of the data allow, of narrow views first, as long as they get better."""
+def inexact_programs(search: Search, problem: Problem, log: Log) -> Generator[Extraction, None, float]:
+    """The rules that errors of the data allow, of narrow views first, as long as they get better; and the
+    share of the variance that the best leaves."""
     mistakes = problem.regime is Regime.MISTAKES
     rules = majority_recurrences if mistakes else noisy_recurrences
     origin = Origin.MAJORITIES if mistakes else Origin.ROWS
@@ -129,11 +139,12 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Iterator[Ext
                     best, least, waited = found, left, 0
                     if exact and found.certificate.verified:
                         yield found
-                        return
+                        return left
         except NotExtracted as error:
             log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
     if best is not None:
         yield best
+    return least
 
 
 def left_over(recurrence: Recurrence, problem: Problem) -> float:

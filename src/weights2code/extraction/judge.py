@@ -20,6 +20,7 @@ from weights2code.rules.borders import other_borders
 from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.simplify.recurrences import without_repeats
+from weights2code.simplify.thresholds import with_round_thresholds
 from weights2code.verify import Certificate, certify
 from weights2code.verify.certificate import REGRESSED, Agreement
 from weights2code.verify.links import with_texts
@@ -59,6 +60,9 @@ def judged(
         recurrence = without_order(recurrence, problem)
         recurrence = without_repeats(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
+    if problem.reference is None and recurrence.inputs == problem.inputs:
+        learned = (problem.training, *([problem.validation] if problem.held_out else []))
+        recurrence = with_round_thresholds(recurrence, learned)
     graph = matched.graph if matched else None
     certificate = certificate_of(recurrence, graph, problem, seed)
     program = Program(

@@ -38,7 +38,7 @@ from weights2code.network.tuning.wired import wired_for
 from weights2code.verify.links import Made, NetworkCertificate, Sequence
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: Wider margins are alike, of the half that there can be; errors of reals that are as good, of their size.
 WIDE, SMALL = 0.2, 1e-4

@@ -18,7 +18,7 @@ from weights2code.language import Recurrence
 from weights2code.views.hidden import States, with_states
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 
 def with_made_network(
@@ -45,7 +45,7 @@ def ways(program: Recurrence) -> Iterator[States | None]:
 def as_trained(graph: DiscreteGraph, problem: Problem, extraction: Extraction) -> Trained:
     """A network that was made, as a rung of one member."""
     from weights2code.graph.to_model import model_alone
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     whole = extraction.program.integer_outputs
     loss, accuracy = fit_of(graph, problem.under(extraction.program.regime))

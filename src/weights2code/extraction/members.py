@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from weights2code.extraction.values import Log, Member
 from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
 #: Members of a rung that are worth explaining, more of them where only their nodes count, and the relative
 #: hard loss from which one is.
@@ -117,22 +116,11 @@ def fit_of(graph: DiscreteGraph, problem: Problem) -> tuple[float, float]:
     return (loss if np.isfinite(loss) else 1e300), float(np.mean(np.abs(errors) < 0.5))
 
 
-def only(trained: Trained, index: int) -> Trained:
-    """The rung as if it had this member alone."""
-    return replace(
-        trained,
-        model=trained.model.take([index]),
-        losses=(trained.losses[index],),
-        accuracies=(trained.accuracies[index],),
-        member=None,
-    )
-
-
 def whole_graph(trained: Trained, index: int, problem: Problem) -> DiscreteGraph:
     """A member as it was trained."""
     from weights2code.graph.from_model import graph_of
 
-    return graph_of(trained.model, index, trained.layout, problem)
+    return graph_of(trained.weights, index, trained.layout, problem)
 
 
 def prune(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:

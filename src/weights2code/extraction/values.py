@@ -10,8 +10,10 @@ from weights2code.errors import NotExtracted, Reason
 from weights2code.explain.explanation import ExplainedGraph, MatchedGraph
 from weights2code.extraction.attempt import Attempt
 from weights2code.graph import DiscreteGraph
+from weights2code.language import Recurrence
 from weights2code.program import Program
 from weights2code.verify import Certificate
+from weights2code.views.guessing import Guess
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,13 +74,20 @@ class Log:
     seed: int = 0
     lowest_cut: int = 0
     attempts: list[Attempt] = field(default_factory=list)
+    #: Outputs that nothing foretells better than guessing; columns whose numbers may stand for something.
+    guesses: tuple[Guess, ...] = ()
+    codes: tuple[str, ...] = ()
+    #: Rules that were judged, right or wrong.
+    rules: list[Recurrence] = field(default_factory=list)
 
     def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
         """A program came of it, right or wrong."""
+        self.rules.append(extraction.program.recurrence)
         self._note(member, regime, **_came(extraction))
 
     def judged(self, words: str, regime: Regime, extraction: Extraction) -> None:
         """A rule of the rows became a program, right or wrong."""
+        self.rules.append(extraction.program.recurrence)
         self.attempts.append(Attempt(words, regime=regime, **_came(extraction)))
 
     def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:

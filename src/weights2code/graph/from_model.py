@@ -9,16 +9,16 @@ import numpy as np
 from weights2code.data import Layout, Problem
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import FORBIDDEN, HEADS
-from weights2code.model import DiscreteTransformer
+from weights2code.model.weights import Weights
 
 
-def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: Problem) -> DiscreteGraph:
+def graph_of(model: Weights, member: int, layout: Layout, problem: Problem) -> DiscreteGraph:
     """The graph of one member, in float64."""
     return graph_with_names(model, member, layout, problem.inputs, problem.outputs, problem.length)
 
 
 def graph_with_names(
-    model: DiscreteTransformer,
+    model: Weights,
     member: int,
     layout: Layout,
     inputs: tuple[str, ...],
@@ -26,14 +26,13 @@ def graph_with_names(
     length: int,
 ) -> DiscreteGraph:
     """The graph of one member where no problem is at hand: the weights know neither names nor length."""
-    a = model.architecture
-    weights = {
-        name: value.detach().cpu().double().numpy()[member] for name, value in model.named_parameters()
-    }
-    choice, names = iter(model.hard_choices()[member].tolist()), model.wiring.variables
+    alone = model.take([member])
+    a, masks = model.architecture, {name: mask[0] for name, mask in alone.masks.items()}
+    weights = {name: values[0].astype(np.float64) for name, values in alone.parameters.items()}
+    choice, names = iter(alone.hard_choices()[0].tolist()), model.wiring.variables
     starts = np.zeros(a.past + a.layers * a.location)
     if a.learned_start:
-        starts = weights["start"] * float(model.start_mask[member])
+        starts = weights["start"] * float(masks["start_mask"][0])
     before = [0.0] * (a.channels - a.past) + starts[: a.past].tolist()
     labels = layout.channel_names(inputs, outputs)
     nodes: list[Node] = [ChannelNode(*of) for of in zip(names[: a.channels], labels, before, strict=True)]
@@ -48,7 +47,7 @@ def graph_with_names(
             elif HEADS[kind].seeks:
                 seeker = place - a.location  # heads that seek come next
                 own = {key: weights[key][layer, seeker].copy() for key in HEADS[kind].weights}
-                own["relative_bias"][~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
+                own["relative_bias"][~masks["offset_mask"]] = -FORBIDDEN
                 own |= {"null_score": float(weights["null_score"][layer, seeker])}
                 own |= {"value_range": model.value_range, "sharpness": model.sharpness}
             nodes.append(RouterNode(names[len(nodes)], kind, reads, **own))
@@ -66,7 +65,7 @@ def graph_with_names(
                 )
             )
     head = weights["head"].copy()
-    head[:, :-1] *= model.variable_mask[member].cpu().numpy()
+    head[:, :-1] *= masks["variable_mask"]
     return DiscreteGraph(tuple(nodes), head, layout, inputs, outputs, length)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
+from weights2code.effort import charge
 from weights2code.heads import EQUALITY_SHARPNESS, HEADS, HeadFacts, count_of
 from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
@@ -143,6 +144,7 @@ class OperatorNode:
 
     def apply(self, u: Float[np.ndarray, "*shape operand"]) -> Float[np.ndarray, "*shape"]:
         """Values for operands."""
+        charge(4e-9 * u[..., 0].size * len(self.hidden_bias))
         return (
             np.maximum(u @ self.hidden_weight.T + self.hidden_bias, 0.0) @ self.output_weight
             + self.output_bias

@@ -17,25 +17,22 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, HEADS
-from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.model.architecture import wiring
+from weights2code.model import Architecture, Weights, wiring
 
 #: The logit of an option that a choice is settled on; those of the others are 0.
 SETTLED = 10.0
 
 
-def model_alone(graph: DiscreteGraph) -> DiscreteTransformer:
+def model_alone(graph: DiscreteGraph) -> Weights:
     """A model of one member that is a graph as `laid_out` gives it."""
     return model_of(graph, model_of_all([graph], 2, (-1.0, 1.0), EQUALITY_SHARPNESS))
 
 
-def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransformer:
+def model_of(graph: DiscreteGraph, like: Weights) -> Weights:
     """A model of one member that is the graph, whose nodes have the names of an architecture; what its heads
     do not say of how they seek is as in another model."""
     named = [re.search(r"_L(\d+)[HM]\d+$", node.name) for node in graph.nodes]
@@ -51,7 +48,7 @@ def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransfo
 
 def model_of_all(
     graphs: Sequence[DiscreteGraph], window: int, value_range: tuple[float, float], sharpness: float
-) -> DiscreteTransformer:
+) -> Weights:
     """An ensemble whose members are graphs of loose nodes, in an architecture that holds each of them."""
     layers = [_layers(graph.nodes) for graph in graphs]
     architecture = _architecture(graphs, layers, window)
@@ -125,38 +122,33 @@ def _places(graph: DiscreteGraph, layers: Sequence[int], architecture: Architect
     return found
 
 
-@torch.no_grad()
 def _written(
     graphs: Sequence[DiscreteGraph],
     architecture: Architecture,
     places: Sequence[Sequence[int]],
     value_range: tuple[float, float],
     sharpness: float,
-) -> DiscreteTransformer:
+) -> Weights:
     """The model whose members are graphs, each node at its place."""
-    model = DiscreteTransformer(
-        architecture, len(graphs), value_range, dtype=torch.float64, sharpness=sharpness
-    )
+    model = Weights.blank(architecture, len(graphs), value_range, sharpness)
     rows = {(c.layer, c.kind, c.index, c.role): row for row, c in enumerate(model.wiring.choices)}
-    for parameter in model.parameters():
-        parameter.zero_()
     for member, (graph, own) in enumerate(zip(graphs, places, strict=True)):
         _write(model, member, graph, own, rows)
     return model
 
 
 def _write(
-    model: DiscreteTransformer,
+    model: Weights,
     member: int,
     graph: DiscreteGraph,
     places: Sequence[int],
     rows: Mapping[tuple[int, str, int, str], int],
 ) -> None:
     """Make one member the graph; locations that it does not have point at nothing."""
-    a = model.architecture
+    a, own = model.architecture, {name: values[member] for name, values in model.parameters.items()}
 
     def choose(layer: int, kind: str, place: int, role: str, option: int) -> None:
-        model.choices[member, rows[layer, kind, place, role], option] = SETTLED
+        own["choices"][rows[layer, kind, place, role], option] = SETTLED
 
     for layer, place in product(range(a.layers), range(a.location)):
         if a.stream_width(layer) + place not in places:
@@ -166,33 +158,35 @@ def _write(
         if isinstance(node, ChannelNode):
             past = index - (a.channels - a.past)
             if past >= 0:
-                model.start[member, past] = node.start
+                own["start"][past] = node.start
             elif node.start:
                 raise ValueError(f"{node.name} is an input: nothing of it lies before the start")
         elif isinstance(node, OperatorNode):
-            own, units, arity = place - a.heads, len(node.hidden_bias), len(node.operands)
+            module, units, arity = place - a.heads, len(node.hidden_bias), len(node.operands)
             for slot, operand in enumerate(node.operands + node.operands[:1] * (a.arity - arity)):
-                choose(layer, "submlp", own, f"operand{slot}", places[operand])
-            model.hidden_weight[member, layer, own, :units, :arity] = _tensor(node.hidden_weight)
-            model.hidden_bias[member, layer, own, :units, 0] = _tensor(node.hidden_bias)
-            model.output_weight[member, layer, own, 0, :units] = _tensor(node.output_weight)
-            model.output_bias[member, layer, own, 0, 0] = node.output_bias
+                choose(layer, "submlp", module, f"operand{slot}", places[operand])
+            own["hidden_weight"][layer, module, :units, :arity] = node.hidden_weight
+            own["hidden_bias"][layer, module, :units, 0] = node.hidden_bias
+            own["output_weight"][layer, module, 0, :units] = node.output_weight
+            own["output_bias"][layer, module, 0, 0] = node.output_bias
         else:
             for role, source in node.reads.items():
                 choose(layer, node.kind, place, role, places[source])
             if node.kind == "location":
                 offset = a.window if node.offset is None else node.offset
                 choose(layer, node.kind, place, "offset", offset)
-                model.start[member, a.past + layer * a.location + place] = node.start
+                own["start"][a.past + layer * a.location + place] = node.start
             if node.facts.seeks:
-                _write_seeker(model, member, layer, place - a.location, node)
-    bias = model.relative_bias[member]
-    if bias.numel():  # offsets that no head that seeks may look at stay forbidden
-        model.offset_mask[member] = (bias != -FORBIDDEN).flatten(0, 1).any(0)
-    model.head[member][:, [*places, -1]] = _tensor(graph.head)
+                _write_seeker(model, own, layer, place - a.location, node)
+    bias = own["relative_bias"]
+    if bias.size:  # offsets that no head that seeks may look at stay forbidden
+        model.masks["offset_mask"][member] = (bias != -FORBIDDEN).any((0, 1))
+    own["head"][:, [*places, -1]] = graph.head
 
 
-def _write_seeker(model: DiscreteTransformer, member: int, layer: int, place: int, node: RouterNode) -> None:
+def _write_seeker(
+    model: Weights, own: Mapping[str, np.ndarray], layer: int, place: int, node: RouterNode
+) -> None:
     """What a head that seeks has learned; such heads come after those of locations."""
     told = {"equality": "sharpness", "pointer": "value_range"}[node.kind]
     if getattr(node, told) != getattr(model, told):
@@ -201,9 +195,5 @@ def _write_seeker(model: DiscreteTransformer, member: int, layer: int, place: in
         weights = getattr(node, name)
         if name == "relative_bias":  # beyond what was learned it goes on as it was
             weights = np.pad(weights, (0, model.architecture.window - len(weights)), mode="edge")
-        getattr(model, name)[member, layer, place] = _tensor(weights)
-    model.null_score[member, layer, place] = node.null_score
-
-
-def _tensor(values: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.float64))
+        own[name][layer, place] = weights
+    own["null_score"][layer, place] = node.null_score

@@ -182,7 +182,7 @@ class _Writer:
     def start(self, name: str) -> str:
         start = self.machine.start_of(name)
         if isinstance(start, str):
-            return f"row[{self.machine.inputs.index(name)}]"
+            return f"{'float' if self.floats else 'given'}(row[{self.machine.inputs.index(name)}])"
         return self.number(start)
 
     def number(self, value: Number) -> str:

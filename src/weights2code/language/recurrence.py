@@ -21,12 +21,17 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from weights2code import json_values
+from weights2code.effort import charge
 from weights2code.heads import Relation
 from weights2code.json_values import MOST_LAG, MOST_NODES, MOST_STEPS
 from weights2code.language.evaluation import compile_numpy
 from weights2code.language.expression import Expr, Var
 from weights2code.language.json_form import from_dict, to_dict
 from weights2code.language.scores import Scores
+
+#: Seconds of a usual machine: a run, a step at a position, a node of it, a node for a sequence, and what goes
+#: over everything so far.
+RUN, STEP, NODE, CELL, OVER = 2e-5, 1e-6, 4e-7, 1e-9, 8e-6
 
 #: A number, or "first": the value at the first position is repeated before the start (inputs only).
 Start = float | Literal["first"]
@@ -204,7 +209,15 @@ class Recurrence:
                 values[step.name][:, t] = result
             for name, right in given.items():
                 past[name][:, t] = np.where(t < np.asarray(until), right[:, t], values[name][:, t])
+        charge(RUN + length * sum(self._cost(count, length, step.definition) for step in self.steps))
         return values
+
+    @staticmethod
+    def _cost(count: int, length: int, definition: Definition) -> float:
+        """What a step costs at a position, in seconds of a usual machine."""
+        nodes, over = expression_of(definition).size(), isinstance(definition, OverAll)
+        own = STEP + NODE * nodes + CELL * count * (2 + nodes / 2)
+        return own + over * (OVER + 2 * CELL * count * length)
 
     def read(self, values: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
         """What a step at position t reads, of arrays (n, T)."""

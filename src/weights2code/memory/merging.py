@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Sequences
-from weights2code.effort import time_is_up
+from weights2code.effort import charge, time_is_up
 from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 
+#: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row.
+COMPARED, LOOKED_AT, ROW = 1.5e-6, 1.5e-5, 8e-6
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
 #: Rows that states are merged from, at most; and where it is known that there are states.
@@ -53,6 +55,7 @@ def merged(
     given = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
+    charge(ROW * len(given))
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
     options = _exactly() if mistakes is None else _by_evidence(mistakes)
     try:
@@ -116,6 +119,7 @@ def _exactly() -> dict[str, Any]:
 
         def local_compatibility(self, a: GsmNode, b: GsmNode) -> bool:
             self.compared += 1
+            charge(COMPARED)
             if self.compared > MOST_COMPARED:
                 raise _TooMany
             return a.deterministic_compatible(b)
@@ -145,6 +149,7 @@ def _by_evidence(share: float) -> dict[str, Any]:
 
         def score_function(self, part: dict[Any, Any]) -> Any:
             self.looked_at += len(part)
+            charge(LOOKED_AT * len(part))
             if self.looked_at > MOST_LOOKED_AT or time_is_up():
                 raise _TooMany
             before, after = list(part), {id(node): node for node in part.values()}.values()

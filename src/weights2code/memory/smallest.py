@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.data import Sequences
-from weights2code.effort import time_is_up
+from weights2code.effort import charge, time_is_up
 from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 from weights2code.memory.merging import answered
 
@@ -21,6 +21,8 @@ MOST_STATES = 24
 MOST_STEPS = 4_000_000
 #: Rows between two looks at the clock.
 PAUSE = 100_000
+#: A step, in seconds of a usual machine.
+STEP = 1.5e-7
 
 
 def smallest(sequences: Sequences, reads: tuple[Read, ...]) -> Machine | None:
@@ -56,6 +58,7 @@ def _followed(
         steps -= 1
         if steps <= pause:
             pause -= PAUSE
+            charge(STEP * PAUSE)
             if steps <= 0 or time_is_up():
                 return None, 0
         if first[position]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from weights2code.errors import InputError
@@ -166,6 +167,7 @@ def module_name(kind: str, layer: int, index: int) -> str:
     return f"MLP_L{layer}M{index}" if kind == "submlp" else f"Attn_L{layer}H{index}"
 
 
+@lru_cache(maxsize=64)
 def wiring(architecture: Architecture) -> Wiring:
     """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands.
 
@@ -188,3 +190,31 @@ def wiring(architecture: Architecture) -> Wiring:
             ]
             variables.append(f"V{len(variables)}_{module_name('submlp', layer, index)}")
     return Wiring(tuple(choices), tuple(variables))
+
+
+def parameter_shapes(a: Architecture) -> dict[str, tuple[int, ...]]:
+    """The shape of each parameter of one member."""
+    table, seekers = wiring(a), a.pointer + a.equality
+    return {
+        "choices": (len(table.choices), table.width),
+        "hidden_weight": (a.layers, a.submlps, a.hidden, a.arity),
+        "hidden_bias": (a.layers, a.submlps, a.hidden, 1),
+        "output_weight": (a.layers, a.submlps, 1, a.hidden),
+        "output_bias": (a.layers, a.submlps, 1, 1),
+        "query_table": (a.layers, a.pointer, a.bins + 1, a.width),
+        "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
+        "relative_bias": (a.layers, seekers, a.window),
+        "null_score": (a.layers, seekers),
+        "start": (a.past + a.layers * a.location if a.learned_start else 0,),
+        "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
+    }
+
+
+def mask_shapes(a: Architecture) -> dict[str, tuple[int, ...]]:
+    """The shape of each mask of one member: options of choices, variables, learned starts, offsets."""
+    return {
+        "choice_mask": parameter_shapes(a)["choices"],
+        "variable_mask": (a.stream_width(a.layers),),
+        "start_mask": (1,),
+        "offset_mask": (a.window,),
+    }

@@ -10,35 +10,28 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weights2code.heads import RECENCY, HeadKind, Relation
+from weights2code.heads import HEADS, RECENCY, HeadKind, Relation
 from weights2code.model.long_product import long_product
 
 
 def offset_basis(
-    length: int,
-    window: int,
-    *,
-    clip: bool,
-    device: torch.device,
-    dtype: torch.dtype,
-    offsets: Tensor | None = None,
-) -> Tensor:
+    length: int, window: int, *, clip: bool, device: torch.device, dtype: torch.dtype
+) -> Float[Tensor, "window pair"]:
     """0/1 tensor (window, length * length): which (query, key) pairs each offset stands for.
 
-    With `clip`, offsets beyond the window share the last one (T5-style); without, they belong to none. Some
-    `offsets` alone have a row each.
+    With `clip`, offsets beyond the window share the last one (T5-style); without, they belong to none.
     """
     position = torch.arange(length, device=device)
     offset = position[:, None] - position[None, :]
     clipped = offset.clamp_max(window - 1) if clip else offset
-    told_apart = torch.arange(window, device=device) if offsets is None else offsets
-    basis = clipped[None] == told_apart[:, None, None]
-    return (basis & (offset >= 0)[None]).to(dtype).reshape(len(told_apart), length * length)
+    basis = clipped[None] == torch.arange(window, device=device)[:, None, None]
+    return (basis & (offset >= 0)[None]).to(dtype).reshape(window, length * length)
 
 
 def location_attention(
@@ -150,3 +143,11 @@ PREFIX: dict[HeadKind, Callable[[Tensor], Tensor]] = {
     "max": lambda values: values.cummax(2).values,
     "min": lambda values: values.cummin(2).values,
 }
+
+
+def computed(kind: HeadKind) -> Callable[..., Tensor]:
+    """What a head that selects nothing makes of what it reads, (member, head, pos, batch) each."""
+    facts = HEADS[kind]
+    if facts.relation is not None:
+        return partial(prefix_count, relation=facts.relation)
+    return facts.tensors or PREFIX[kind]

@@ -10,39 +10,25 @@ variables, a location head one over the positions, and concatenation appends who
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from weights2code.effort import charge
 from weights2code.errors import InputError
-from weights2code.heads import AGGREGATES, COUNTS, EQUALITY_SHARPNESS, FORBIDDEN, HEADS
+from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, HEADS
 from weights2code.model import attention
-from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
+from weights2code.model.architecture import Architecture, Choice, Wiring, parameter_shapes, wiring
 from weights2code.model.long_product import long_product
 from weights2code.model.sampler import HARD, Sampling, sample
+from weights2code.model.weights import Weights, open_masks
 
-#: A window so wide is one with a season in it: a few offsets of many.
-WIDE = 64
-
-
-def parameter_shapes(a: Architecture, table: Wiring) -> dict[str, tuple[int, ...]]:
-    """The shape of each parameter of one member."""
-    seekers = a.pointer + a.equality
-    return {
-        "choices": (len(table.choices), table.width),
-        "hidden_weight": (a.layers, a.submlps, a.hidden, a.arity),
-        "hidden_bias": (a.layers, a.submlps, a.hidden, 1),
-        "output_weight": (a.layers, a.submlps, 1, a.hidden),
-        "output_bias": (a.layers, a.submlps, 1, 1),
-        "query_table": (a.layers, a.pointer, a.bins + 1, a.width),
-        "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
-        "relative_bias": (a.layers, seekers, a.window),
-        "null_score": (a.layers, seekers),
-        "start": (a.past + a.layers * a.location if a.learned_start else 0,),
-        "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
-    }
+#: Seconds of a usual machine: a group of heads or sub-MLPs, a number of the stream; how many times faster a
+#: GPU is, and what a pass costs of which the gradient is taken.
+LAUNCH, CELL, FASTER, BACK = 1.7e-4, 1e-9, 30, 3.2
 
 
 class DiscreteTransformer(nn.Module):
@@ -83,42 +69,81 @@ class DiscreteTransformer(nn.Module):
         sharpness: float = EQUALITY_SHARPNESS,
     ) -> None:
         super().__init__()
-        self.architecture, self.members, self.value_range = architecture, members, value_range
-        self.sharpness = sharpness
-        self.leak: float | Tensor = 0.0  # slope of hidden units below zero, in training only
         if architecture.pointer and not value_range[0] < value_range[1]:
             raise InputError(f"pointer heads need a range of values to cut into bins, got {value_range}.")
-        self.wiring: Wiring = wiring(architecture)
-        a = architecture
-        shapes = parameter_shapes(a, self.wiring)
         # Drawing member by member keeps a member's start independent of how many stand beside it.
-        starts = [self._draw(shapes, seed * 100_003 + member) for member in range(members)]
-        for name in shapes:
-            setattr(self, name, nn.Parameter(torch.stack([start[name] for start in starts]).to(dtype)))
-        options = torch.tensor([choice.options for choice in self.wiring.choices], dtype=torch.long)
-        allowed = torch.arange(self.wiring.width)[None, :] < options[:, None]
-        self.register_buffer("choice_mask", allowed.repeat(members, 1, 1), persistent=False)
-        self.register_buffer(
-            "variable_mask", torch.ones(members, a.stream_width(a.layers), dtype=torch.bool), persistent=False
-        )
-        self.register_buffer("start_mask", torch.ones(members, 1, dtype=torch.bool), persistent=False)
-        self.register_buffer("offset_mask", torch.ones(members, a.window, dtype=torch.bool), persistent=False)
-        self._basis_cache: dict[tuple[int, bool], Tensor] = {}
+        shapes = parameter_shapes(architecture)
+        starts = [self._draw(architecture, shapes, seed * 100_003 + member) for member in range(members)]
+        drawn = {name: torch.stack([start[name] for start in starts]).to(dtype) for name in shapes}
+        masks = {name: torch.from_numpy(mask) for name, mask in open_masks(architecture, members).items()}
+        self._hold(architecture, value_range, sharpness, drawn, masks)
 
-    def _draw(self, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
+    def _hold(
+        self,
+        architecture: Architecture,
+        value_range: tuple[float, float],
+        sharpness: float,
+        parameters: Mapping[str, Tensor],
+        masks: Mapping[str, Tensor],
+    ) -> None:
+        """Become the module of these tensors, which are its own from here on."""
+        self.architecture, self.value_range, self.sharpness = architecture, value_range, sharpness
+        self.members = len(parameters["head"])
+        self.leak: float | Tensor = 0.0  # slope of hidden units below zero, in training only
+        self.wiring: Wiring = wiring(architecture)
+        self._basis_cache: dict[tuple[int, bool], Tensor] = {}
+        for name, values in parameters.items():
+            setattr(self, name, nn.Parameter(values))
+        for name, values in masks.items():
+            self.register_buffer(name, values, persistent=False)
+
+    @staticmethod
+    def _draw(a: Architecture, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
         generator = torch.Generator().manual_seed(seed)
         draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-        draw["choices"] *= 0.1
-        draw["hidden_weight"] *= math.sqrt(2.0 / self.architecture.arity)
-        draw["hidden_bias"] *= 0.5
-        draw["output_weight"] *= math.sqrt(1.0 / self.architecture.hidden)
-        draw["output_bias"] *= 0.0
-        draw["start"] *= 0.0
-        for name in ("query_table", "key_table"):
-            draw[name] *= 0.5
-        for name in ("relative_bias", "null_score", "head"):
-            draw[name] *= 0.1
-        return draw
+        scales = {"hidden_weight": math.sqrt(2.0 / a.arity), "output_weight": math.sqrt(1.0 / a.hidden)}
+        scales |= dict.fromkeys(("choices", "relative_bias", "null_score", "head"), 0.1)
+        scales |= dict.fromkeys(("hidden_bias", "query_table", "key_table"), 0.5)
+        scales |= dict.fromkeys(("output_bias", "start"), 0.0)
+        return {name: values * scales[name] for name, values in draw.items()}
+
+    # -- members, here and as plain arrays -------------------------------------------------------------------
+
+    @staticmethod
+    def of(weights: Weights) -> DiscreteTransformer:
+        """The module of weights that were read or written, which it copies."""
+        tensors = (
+            {n: torch.tensor(v) for n, v in part.items()} for part in (weights.parameters, weights.masks)
+        )
+        return DiscreteTransformer._of(weights.architecture, weights.value_range, weights.sharpness, *tensors)
+
+    @staticmethod
+    def _of(*held: Any) -> DiscreteTransformer:
+        model = DiscreteTransformer.__new__(DiscreteTransformer)
+        nn.Module.__init__(model)
+        model._hold(*held)
+        return model
+
+    def weights(self) -> Weights:
+        """The weights as they are now."""
+        parts = (dict(self.named_parameters()), dict(self.named_buffers()))
+        arrays = ({n: v.detach().cpu().numpy().copy() for n, v in part.items()} for part in parts)
+        return Weights(self.architecture, self.value_range, self.sharpness, *arrays)
+
+    def take(self, members: Sequence[int]) -> DiscreteTransformer:
+        """A new ensemble made of copies of some members (an index may repeat)."""
+        index = torch.tensor(list(members), dtype=torch.long, device=self.choices.device)
+        parts = (dict(self.named_parameters()), dict(self.named_buffers()))
+        tensors = ({name: values.detach()[index] for name, values in part.items()} for part in parts)
+        other = DiscreteTransformer._of(self.architecture, self.value_range, self.sharpness, *tensors)
+        other.leak = self.leak
+        return other
+
+    def hard_choices(self) -> Int[Tensor, "member row"]:
+        """The index that each choice has settled on."""
+        if not self.choices.shape[1]:
+            return self.choices.new_zeros(self.members, 0).long()
+        return self.masked_choices().argmax(-1)
 
     # -- masks: the paper's interventions, and smaller architectures inside a batched program ---------------
 
@@ -235,6 +260,7 @@ class DiscreteTransformer(nn.Module):
             table = self._sample(self.masked_choices(), sampling)
         a = self.architecture
         shape = (channels.shape[1], channels.shape[2])
+        charge(self._cost(table.shape[0], *shape))
         start = self.start * self.start_mask if a.learned_start else None
         if start is not None and a.past:
             flat = self._with_start(channels, start[:, : a.past]).flatten(2)
@@ -258,6 +284,17 @@ class DiscreteTransformer(nn.Module):
                 row += a.submlps * a.arity
                 hidden = self._hidden(layer, operands)
         return flat, hidden
+
+    def _cost(self, members: int, length: int, batch: int) -> float:
+        """Seconds of a usual machine that running the members takes, with the way back if there is one."""
+        a = self.architecture
+        groups = 1 + (a.heads > 0) + (a.submlps > 0)
+        each = 2 * a.stream_width(a.layers) + a.layers * (a.submlps * a.hidden + 1.2 * a.location * a.window)
+        each += 5 * a.layers * (a.heads - a.location) * length
+        cell = CELL / FASTER if self.choices.is_cuda else CELL
+        return (LAUNCH * a.layers * groups + cell * members * length * batch * each) * (
+            BACK if torch.is_grad_enabled() else 1
+        )
 
     def _hidden(
         self, layer: int, operands: Float[Tensor, "member operand column"]
@@ -318,16 +355,7 @@ class DiscreteTransformer(nn.Module):
         if n := a.location:
             values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
-            if a.window > WIDE:  # most of it is masked, and need not be computed
-                some = (
-                    self.choice_mask[:, row + 1 : row + 2 * n : 2, : a.window].any(0).any(0).nonzero()[:, 0]
-                )
-                offsets = offsets[..., some]
-                basis = attention.offset_basis(
-                    shape[0], a.window, clip=False, device=flat.device, dtype=flat.dtype, offsets=some
-                )
-            else:
-                basis = self._basis(shape[0], flat, clip=False)
+            basis = self._basis(shape[0], flat, clip=False)
             outputs.append(attention.location_attention(offsets, values, basis, null)[:, :, first:])
             row += 2 * n
         for kind, n, before in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
@@ -349,21 +377,13 @@ class DiscreteTransformer(nn.Module):
             )
             outputs.append(attention.select_values(self._sample(scores, sampling), value))
             row += 3 * n
-        for aggregate in AGGREGATES:
-            if n := getattr(a, aggregate):
-                outputs.append(attention.PREFIX[aggregate](read(slice(row, row + n)))[:, :, first:])
-                row += n
-        for kind in COUNTS:
-            if n := getattr(a, kind):
-                key, value = (read(slice(row + i, row + 2 * n, 2)) for i in range(2))
-                relation = HEADS[kind].relation
-                assert relation is not None
-                outputs.append(attention.prefix_count(key, value, relation)[:, :, first:])
-                row += 2 * n
-        for kind, facts in HEADS.items():  # those of the user's own come last
-            if facts.tensors and (n := a.count(kind)):
-                outputs.append(facts.tensors(read(slice(row, row + n)))[:, :, first:])
-                row += n
+        for kind, facts in HEADS.items():  # what is computed of everything so far
+            if facts.seeks or kind == "location" or not (n := a.count(kind)):
+                continue
+            roles = len(facts.reads)
+            parts = (read(slice(row + i, row + roles * n, roles)) for i in range(roles))
+            outputs.append(attention.computed(kind)(*parts)[:, :, first:])
+            row += roles * n
         return torch.cat(outputs, 1), row
 
     def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:
@@ -375,25 +395,3 @@ class DiscreteTransformer(nn.Module):
             )
             self._basis_cache[key] = cached
         return cached
-
-    # -- members --------------------------------------------------------------------------------------------
-
-    def take(self, members: Sequence[int]) -> DiscreteTransformer:
-        """A new ensemble made of copies of some members (an index may repeat)."""
-        index = torch.tensor(list(members), dtype=torch.long, device=self.choices.device)
-        other = DiscreteTransformer.__new__(DiscreteTransformer)
-        nn.Module.__init__(other)
-        other.architecture, other.members = self.architecture, len(index)
-        other.value_range, other.sharpness, other.leak = self.value_range, self.sharpness, self.leak
-        other.wiring, other._basis_cache = self.wiring, {}
-        for name, parameter in self.named_parameters():
-            setattr(other, name, nn.Parameter(parameter.detach()[index].clone()))
-        for name, buffer in self.named_buffers():
-            other.register_buffer(name, buffer[index].clone(), persistent=False)
-        return other
-
-    def hard_choices(self) -> Int[Tensor, "member row"]:
-        """The index that each choice has settled on."""
-        if not self.choices.shape[1]:
-            return self.choices.new_zeros(self.members, 0).long()
-        return self.masked_choices().argmax(-1)

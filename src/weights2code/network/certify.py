@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.effort import Effort, time_is_up
+from weights2code.effort import Effort
 from weights2code.errors import NotExtracted
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.graph.machine import machine_of
@@ -34,7 +34,15 @@ from weights2code.language.sums import Unwritten
 from weights2code.network.trial import Trial, drawn, outputs_of, run_side_by_side
 from weights2code.network.windows import windows_of
 from weights2code.verify.induction import invariant_for, largest_limit
-from weights2code.verify.links import BEYOND, NetworkCertificate, Offered, Sequence, at_least, with_texts
+from weights2code.verify.links import (
+    BEYOND,
+    NetworkCertificate,
+    Offered,
+    Sequence,
+    at_least,
+    checked,
+    with_texts,
+)
 
 #: Transitions that are taken at first, and at last where nothing else decides; heads that point by content
 #: cost as much as so many others.
@@ -98,7 +106,7 @@ def _compared(
     for number, (asked, proposal) in enumerate(ways(claim, graph, problem, seed, stored)):
         if number and trial.counterexample is not None:
             break  # it is known to be another; closing came first, for a shorter sequence
-        answer = kernel.check(asked, proposal, time_is_up)
+        answer = checked(asked, proposal)
         if isinstance(answer, Refuted):
             return _different(answer.sequence, trial)
         if isinstance(answer, Proved):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
 from weights2code.graph.machine import free_running
 from weights2code.json_values import mapping, truth
+from weights2code.model.weights import Weights
 from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, read_json
 from weights2code.verify.links import NetworkCertificate
-
-if TYPE_CHECKING:
-    from weights2code.model import DiscreteTransformer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,15 +28,20 @@ class Network:
 
     Parameters
     ----------
-    model : the PyTorch module, an ensemble of this one member, in float64.
+    weights : its arrays, an ensemble of this one member, in float64.
     graph : the same network as nodes.
     integer_outputs : whether outputs are whole numbers: each is rounded, floor(y + 1/2), before it is given
         and fed back.
     """
 
-    model: DiscreteTransformer
+    weights: Weights
     graph: DiscreteGraph
     integer_outputs: bool
+
+    @property
+    def model(self) -> Any:
+        """The PyTorch module, an ensemble of this one member, made anew."""
+        return self.weights.module()
 
     def __repr__(self) -> str:
         return repr(self.graph).replace("DiscreteGraph", "Network")
@@ -73,7 +76,7 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
     one; `which` chooses. Where no certificate speaks of a trained member, it is the best.
     """
     from weights2code.graph.from_model import graph_with_names
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     path = Path(path)
     if which not in (None, "trained", "taught"):
@@ -84,7 +87,7 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
     trained = Trained.load(path)
     member, rounded = trained.member or 0, trained.integer_outputs
     if path.name == MODEL and path.with_name(CERTIFICATE).exists():
-        member, rounded = _compared(path.with_name(CERTIFICATE), member, trained.model.members)
+        member, rounded = _compared(path.with_name(CERTIFICATE), member, trained.weights.members)
     if rounded is None:
         raise InputError(
             f"{path} is of an older version and does not say whether outputs are whole numbers; "
@@ -95,9 +98,9 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
         tuple(f"{letter}{i + 1}" for i in range(len(scales)))
         for letter, scales in (("x", layout.input_scales), ("y", layout.output_scales))
     ]
-    model = trained.model.take([member]).double().cpu()
-    graph = graph_with_names(model, 0, layout, *names, length=1)
-    return Network(model, graph, rounded)
+    weights = trained.weights.take([member]).double()
+    graph = graph_with_names(weights, 0, layout, *names, length=1)
+    return Network(weights, graph, rounded)
 
 
 def _compared(file: Path, usual: int, members: int) -> tuple[int, bool]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.effort import THREADS
 from weights2code.errors import InputError
 from weights2code.language.operators import numpy_names
 from weights2code.run_folder import LARGEST_TEXT, read_file
@@ -32,8 +33,8 @@ def _words(text: str) -> frozenset[str]:
 
 #: What texts use beside the operators of the language.
 _NUMPY = numpy_names() | _words(
-    "append arange argmax array asarray column_stack concatenate cumsum float64 full inf isclose max mean "
-    "min mod nan ndarray pi repeat round sort stack sum zeros"
+    "append arange argmax array asarray broadcast_arrays column_stack concatenate cumsum float64 full inf "
+    "isclose max mean min mod nan ndarray pi repeat round sort stack sum zeros"
 )
 _BUILTINS = _words(
     "abs all any bool dict enumerate float int len list max min object range reversed round set sorted sum "
@@ -205,7 +206,7 @@ def call_program(text: str, sequences: Sequence[np.ndarray], **_: Any) -> list[n
 def _answer(job: dict, numbers: bytes, timeout: float) -> tuple[dict, np.ndarray]:
     """What the process answers, and the numbers that follow it."""
     # one thread is plenty and keeps the memory limit meaningful; nothing else of the environment is passed
-    environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    environment = dict.fromkeys(THREADS, "1")
     # isolated mode leaves out the user's own packages; NumPy may be one of them
     packages = str(Path(np.__file__).parent.parent)
     environment |= {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")}

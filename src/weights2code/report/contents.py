@@ -20,6 +20,7 @@ from weights2code.data import FileSource, Problem, Sequences, from_arrays
 from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
+from weights2code.extraction.alternatives import Alternative
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.language.categories import in_words
@@ -27,7 +28,7 @@ from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
-from weights2code.simplify.thresholds import Gap, gaps
+from weights2code.simplify.thresholds import Gap, gaps_in
 from weights2code.source import Source
 from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
@@ -91,6 +92,7 @@ class Contents:
     checked: bool = True
     missed: Missed | None = None
     gaps: tuple[Gap, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
@@ -114,6 +116,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         "examples": _examples(problem),
     }
     if outcome is not None and outcome.extraction is None:
+        notes += [f"{hint[0].upper()}{hint[1:]}." for hint in outcome.hints]
         return Contents(message=outcome.message, attempts=outcome.attempts, notes=tuple(notes), **common)
     if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
         message = "This run folder holds no program."
@@ -142,6 +145,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
     return Contents(
         message=certificate.explain(),
         attempts=stored.attempts,
+        alternatives=stored.alternatives,
         notes=tuple(notes),
         program=program,
         certificate=certificate,
@@ -151,7 +155,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         valid=valid,
         fresh=_fresh(problem and problem.asked),
         missed=None if problem is None else _missed(program, problem.asked),
-        gaps=() if problem is None else _gaps(program, problem.asked),
+        gaps=() if problem is None else tuple(gaps_in(problem.asked, program.recurrence)),
         checked=problem is not None or outcome is not None,
         **common,
     )
@@ -243,15 +247,6 @@ def _missed(program: Program, problem: Problem) -> Missed | None:
         (*map(_plain, a), *map(_plain, b), *map(_plain, c)) for a, b, c in zip(inputs, *both, strict=True)
     )
     return Missed(read, int(wrong.sum()), int(told.judged.sum()), listed)
-
-
-def _gaps(program: Program, problem: Problem) -> tuple[Gap, ...]:
-    """Where own data have no values around the thresholds of a program."""
-    rule, parts = program.recurrence, (problem.training, problem.validation, problem.held_out)
-    if problem.reference is not None or not set(rule.inputs) <= set(problem.inputs):
-        return ()
-    read = [problem.inputs.index(name) for name in rule.inputs]
-    return tuple(gaps(rule, [replace(part, x=part.x[..., read]) for part in parts if part is not None]))
 
 
 def _plain(value: Any) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 from weights2code.language import Const, Expr, Op, Var, formula
 from weights2code.language.categories import spoken
 from weights2code.program import Program
 from weights2code.report.node_names import indexed
 
-#: Cases from which on a table is easier to read than a formula, and so many are shown.
-FEWEST, MOST = 3, 40
+#: Cases from which on a table is easier to read than a formula.
+FEWEST = 3
 _SIGNS = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -24,19 +23,6 @@ class Decisions:
     name: str
     tested: tuple[str, ...]
     cases: tuple[tuple[dict[str, str], str], ...]
-
-    def html(self) -> str:
-        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in (*self.tested, f"{self.name}[t]"))
-        rows = ""
-        for tests, gives in self.cases[:MOST]:
-            told = tests or {self.tested[0]: "otherwise"}
-            cells = "".join(f"<td>{escape(told.get(what, ''))}</td>" for what in self.tested)
-            rows += f"<tr>{cells}<td>{escape(gives)}</td></tr>"
-        more = f"<p>{len(self.cases) - MOST} further cases are in the program.</p>"
-        return (
-            '<div class="scroll" role="region" tabindex="0" aria-label="Decisions"><table><thead>'
-            f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more * (len(self.cases) > MOST)}"
-        )
 
 
 def decisions(program: Program) -> list[Decisions]:

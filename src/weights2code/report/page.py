@@ -8,45 +8,55 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from html import escape
 
-from weights2code import __version__
+from markupsafe import Markup
+
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.program import Program
+from weights2code.report import mathml
 from weights2code.report.contents import Contents
-from weights2code.report.head import head
+from weights2code.report.graph_drawing import graph_drawing
+from weights2code.report.head import VERDICTS, head
 from weights2code.report.javascript import literal, machine
 from weights2code.report.sections import Figures, made_sections
-from weights2code.report.svg import asset, number
+from weights2code.report.svg import asset, light_colours, number
+from weights2code.report.templating import rendered, style
+from weights2code.verify import Certificate
 
 
 def page(contents: Contents) -> str:
     """The whole document."""
-    sections = made_sections(contents, Figures())
-    links = "".join(f'<li><a href="#{anchor}">{escape(heading)}</a></li>' for anchor, heading, _ in sections)
-    main = "".join(
-        f'<section id="{anchor}" aria-labelledby="{anchor}-heading"><h2 id="{anchor}-heading">'
-        f"{escape(heading)}</h2>{body}</section>"
-        for anchor, heading, body in sections
-    )
     scripts = [asset("page.js"), *_box_script(contents)]
-    notes = "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
-    title = escape(contents.source)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title} · weights2code</title>\n"
-        f"<style>\n{asset('page.css')}{asset('drawing.css')}</style>\n</head>\n<body>\n"
-        '<a class="skip" href="#content">Skip to the content</a>\n'
-        '<header><div class="top"><p class="kicker">'
-        f"{_kicker(contents)}, weights2code {escape(__version__)}</p>"
-        '<button type="button" id="theme" hidden></button></div>'
-        f"<h1>{title}</h1>{head(contents)}"
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
-        f'<main id="content" tabindex="-1">{notes}{main}</main>\n'
-        f"<footer><div>{_footer(contents)}</div></footer>\n"
-        + "".join(f"<script>{script}</script>\n" for script in scripts)
-        + "</body>\n</html>\n"
+    return rendered(
+        "page.html",
+        title=contents.source,
+        kicker=_kicker(contents),
+        head=head(contents),
+        sections=made_sections(contents, Figures()),
+        notes=contents.notes,
+        config=contents.config,
+        certificate=contents.certificate,
+        policy=_policy(scripts),
+        style=Markup(style()),
+        scripts=list(map(Markup, scripts)),
+    )
+
+
+def fragment(program: Program, certificate: Certificate, explained: ExplainedGraph | None = None) -> str:
+    """HTML for a notebook cell: formula, verdict, graph and source; no scripts, its own light colours."""
+    drawing = None if explained is None else graph_drawing(explained)
+    claim, _, basis = certificate.explain().partition(": ")
+    return rendered(
+        "fragment.html",
+        colours=light_colours(),
+        colour=VERDICTS[certificate.verdict][0],
+        typeset=Markup(mathml.rule(program.recurrence, program.categories)),
+        claim=claim,
+        basis=basis,
+        networks=certificate.networks(),
+        drawing=drawing,
+        image=drawing and base64.b64encode(drawing.document().encode()).decode(),
+        source=program.source(),
     )
 
 
@@ -55,15 +65,6 @@ def _kicker(contents: Contents) -> str:
     if contents.program is None or contents.certificate is None:
         return "No program"
     return "Extracted program" if contents.certificate.verified else "No rule that holds; the best attempt"
-
-
-def _footer(contents: Contents) -> str:
-    lines = ["Settings: " + ", ".join(f"{name} {value}" for name, value in contents.config) + "."]
-    if certificate := contents.certificate:
-        versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-        lines.append(f"Certified with {versions}; random sequences from seed {certificate.seed}.")
-    remade = "<p>This page is remade from its run folder by <code>w2c report DIR</code>.</p>"
-    return "".join(f"<p>{escape(line)}</p>" for line in lines) + remade
 
 
 def _box_script(contents: Contents) -> list[str]:

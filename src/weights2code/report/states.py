@@ -13,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.kernel.closing import Stopped, Unsuited, Written
 from weights2code.language import Recurrence, Var
 from weights2code.language.categories import decoded, with_locals
+from weights2code.language.machine_text import machine_text
+from weights2code.language.sums import Unwritten
+from weights2code.language.walking import Walked, walked
 from weights2code.program import Program
 from weights2code.report.svg import Drawing, n, number, text
 
@@ -22,8 +26,6 @@ from weights2code.report.svg import Drawing, n, number, text
 MOST_STATES, DRAWN, MOST_SYMBOLS, MOST_WORDS = 32, 12, 24, 3
 #: Radius of a state, and of the circle on which they stand, for each of them.
 STATE, ROOM = 34.0, 44.0
-
-State = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,10 @@ def machine_of(program: Program) -> Machine | None:
         return None
     if math.prod(domain.size for domain in domains) > MOST_SYMBOLS:
         return None
-    symbols = np.array(list(product(*(domain.values() for domain in domains))))
-    found = _explored(rule, symbols)
+    symbols = list(product(*(domain.values().tolist() for domain in domains)))
+    found = _walked(rule, symbols)
     if found is None:
         return None
-    states, moves = found
     texts = with_locals(rule, program.categories)
 
     def shown(name: str, value: float) -> str:
@@ -58,51 +59,35 @@ def machine_of(program: Program) -> Machine | None:
 
     outputs = [name for name in rule.outputs if Var(name, 1) not in kept or len(kept) > 1]
     arrows: dict[tuple[int, int], list[str]] = {}
-    for (before, symbol), (after, answers) in moves.items():
-        read = ", ".join(shown(name, v) for name, v in zip(rule.inputs, symbols[symbol], strict=True))
-        said = ", ".join(shown(name, answers[rule.outputs.index(name)]) for name in outputs)
-        arrows.setdefault((before, after), []).append(f"{read} / {said}" if said else read)
+    for before, (moves, said) in enumerate(zip(found.moves, found.answers, strict=True)):
+        for symbol, after, answers in zip(symbols, moves, said, strict=True):
+            read = ", ".join(shown(name, v) for name, v in zip(rule.inputs, symbol, strict=True))
+            told = ", ".join(shown(name, answers[rule.outputs.index(name)]) for name in outputs)
+            arrows.setdefault((before, after), []).append(f"{read} / {told}" if told else read)
     state = rule.state()
     names = [
-        ", ".join(shown(v.name, value) for v, value in zip(state, values, strict=True)) for values in states
+        ", ".join(shown(v.name, value) for v, value in zip(state, values, strict=True))
+        for values in found.states
     ]
     return Machine(", ".join(str(v) if v.lag > 1 else v.name for v in state), tuple(names), arrows)
 
 
-def _explored(
-    rule: Recurrence, symbols: np.ndarray
-) -> tuple[list[State], dict[tuple[int, int], tuple[int, np.ndarray]]] | None:
-    """All states, and for each with each input the next one and the outputs; None if there are too many."""
-    state = rule.state()
-    if any(rule.start_of(v.name) == "first" for v in state):
+def _walked(rule: Recurrence, symbols: list[tuple[float, ...]]) -> Walked | None:
+    """All states, from the start on, whatever is read; None if they are too many, or nobody can tell."""
+    if any(rule.start_of(v.name) == "first" for v in rule.state()):
         return None
-    states: dict[State, int] = {tuple(float(rule.start_of(v.name)) for v in state): 0}
-    moves: dict[tuple[int, int], tuple[int, np.ndarray]] = {}
-    level: dict[int, np.ndarray] = {0: np.zeros((0, symbols.shape[1]))}
-    while level:
-        following: dict[int, np.ndarray] = {}
-        for before, past in level.items():
-            x = np.stack([np.concatenate([past, symbol[None]]) for symbol in symbols])
-            with np.errstate(all="ignore"):
-                values = rule.trace(x)
-            for symbol in range(len(symbols)):
-                after = tuple(_kept(rule, values, v, x.shape[1], symbol) for v in state)
-                if not np.isfinite(after).all():
-                    return None
-                if after not in states:
-                    states[after] = len(states)
-                    following[states[after]] = x[symbol]
-                if len(states) > MOST_STATES:
-                    return None
-                answers = np.array([values[name][symbol, -1] for name in rule.outputs])
-                moves[before, symbol] = states[after], answers
-        level = following
-    return list(states), moves
 
+    def step(state: tuple, row: tuple) -> tuple[tuple, tuple]:
+        answers, after = alone.step(state, row)
+        return after, answers
 
-def _kept(rule: Recurrence, values: dict[str, np.ndarray], v: Var, length: int, row: int) -> float:
-    """What a variable of the past holds after so many positions."""
-    return float(values[v.name][row, length - v.lag] if v.lag <= length else rule.start_of(v.name))
+    try:
+        alone = Written(machine_text(rule, floats=True))
+        start = alone.start(symbols[0])
+        found = walked(start, step, symbols, MOST_STATES)
+    except (Unwritten, Stopped, Unsuited):
+        return None
+    return found if found and np.isfinite(np.array(found.states, float)).all() else None
 
 
 def _word(value: Any) -> str:

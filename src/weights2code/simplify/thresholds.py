@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weights2code.data import Sequences
+from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Op, Recurrence, Step, expression_of, with_formula
 
 #: Comparisons, and whether they hold at their number.
@@ -29,6 +29,16 @@ class Gap:
     test: Op
     below: float
     above: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether another number would do: not between neighbouring whole ones."""
+        return self.above - self.below > 1 or not (self.below.is_integer() and self.above.is_integer())
+
+    def words(self) -> str:
+        """What the rows say of the threshold."""
+        around = f"the rows have {self.below:g} and {self.above:g} there, and nothing between"
+        return f"{str(self.test)[1:-1]}: {around}"
 
     def roundest(self) -> Op:
         """The same test of all rows with the roundest number of the gap; as it is, if that is no rounder."""
@@ -63,6 +73,15 @@ def gaps(recurrence: Recurrence, data: Sequence[Sequences]) -> list[Gap]:
         if 0 < place < len(all_of_them):
             listed.append(Gap(test, float(all_of_them[place - 1]), float(all_of_them[place])))
     return listed
+
+
+def gaps_in(problem: Problem, recurrence: Recurrence) -> list[Gap]:
+    """Where own data have no values around the thresholds of a program, which may read some columns alone."""
+    if problem.reference is not None or not set(recurrence.inputs) <= set(problem.inputs):
+        return []
+    read = [problem.inputs.index(name) for name in recurrence.inputs]
+    parts = (problem.training, problem.validation, problem.held_out)
+    return gaps(recurrence, [replace(part, x=part.x[..., read]) for part in parts if part is not None])
 
 
 def with_round_thresholds(recurrence: Recurrence, data: Sequence[Sequences]) -> Recurrence:

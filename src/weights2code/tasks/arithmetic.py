@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from weights2code.language import BITS, Var, integers
+from weights2code.language import BITS, integers
 from weights2code.tasks.declare import declare
 from weights2code.tasks.paper import LINEAR
 from weights2code.tasks.task import Task
-
-a, b, x, y = Var("a"), Var("b"), Var("x"), Var("y")
-s, r1 = Var("s"), Var("r", 1)
 
 
 def _addition(base: int) -> Task:
     """Least significant digit first; the last carry is dropped."""
     digit = BITS if base == 2 else integers(0, base - 1)
+    what = "binary addition, least significant bit first"
     return declare(
-        "binary addition, least significant bit first"
-        if base == 2
-        else f"addition in base {base}, least significant digit first",
+        what if base == 2 else f"addition in base {base}, least significant digit first",
         {"a": digit, "b": digit},
-        {"s": a + b + Var("carry", 1), "y": s % base, "carry": s >= base},
+        {"s": "a[t] + b[t] + carry[t-1]", "y": f"s[t] % {base}", "carry": f"s[t] >= {base}"},
         name="bit_addition" if base == 2 else None,
         mips="Binary_Addition" if base == 2 else f"Base_{base}_Addition",
     )
@@ -30,7 +26,7 @@ def _division(divisor: int) -> Task:
     return declare(
         f"binary division by {divisor}, most significant bit first",
         BITS,
-        {"s": 2 * r1 + x, "y": s >= divisor, "r": s - divisor * y},
+        {"s": "2*r[t-1] + x[t]", "y": f"s[t] >= {divisor}", "r": f"s[t] - {divisor}*y[t]"},
         name="div_3" if divisor == 3 else None,
         mips=f"Div_{divisor}",
         category=LINEAR,
@@ -41,7 +37,7 @@ def _sum_modulo(modulus: int) -> Task:
     return declare(
         f"sum of the inputs so far modulo {modulus}",
         integers(0, modulus - 1),
-        (Var("y", 1) + x) % modulus,
+        f"(y[t-1] + x[t]) % {modulus}",
         name="add_mod_3" if modulus == 3 else None,
         mips=f"Add_Mod_{modulus}",
     )
@@ -55,7 +51,7 @@ TASKS = (
     declare(
         "dithering of brightness 0..15 to bits: the sum so far passes a multiple of 15",
         integers(0, 15),
-        {"s": r1 + x, "y": s >= 15, "r": s - 15 * y},
+        {"s": "r[t-1] + x[t]", "y": "s[t] >= 15", "r": "s[t] - 15*y[t]"},
         mips="Dithering",
         window_class="c",
     ),

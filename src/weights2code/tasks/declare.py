@@ -1,18 +1,21 @@
-"""How a task is declared: names, one line of text, columns, steps. The rest follows from the suite."""
+"""How a task is declared: names, one line of text, columns, formulas. The rest follows from the suite."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weights2code.language import Definition, Domain, Recurrence, Start, Step
+from weights2code.language import Definition, Domain, Start
 from weights2code.tasks.paper import NON_LINEAR, PAPER
 from weights2code.tasks.task import Category, Sampler, Suite, Task, WindowClass
+
+#: A formula as a program prints it, or as an expression.
+Formula = str | Definition
 
 
 def declare(
     description: str,
     inputs: Domain | Mapping[str, Domain],
-    steps: Definition | Mapping[str, Definition],
+    steps: Formula | Mapping[str, Formula],
     *,
     window_class: WindowClass | None = None,
     name: str | None = None,
@@ -36,28 +39,19 @@ def declare(
     and outputs, unless `window_class` says otherwise. Tasks whose output is a function of a window of inputs
     are tagged unless `tagged` says otherwise.
     """
-    inputs = inputs if isinstance(inputs, Mapping) else {"x": inputs}
-    steps = steps if isinstance(steps, Mapping) else {"y": steps}
     names = tuple(dict.fromkeys(found for found in (name, mips, language) if found))
     if not names:
         raise ValueError("a task needs a name")
     canonical, *aliases = names
     reported = PAPER.get(canonical)
     belongs: dict[Suite, object] = {
-        "paper": reported,
-        "mips": mips,
-        "appendix": appendix,
-        "languages": language,
-    }
-    machine = Recurrence(
-        tuple(inputs),
-        tuple(Step(step, definition) for step, definition in steps.items()),
-        outputs,
-        dict(start or {}),
-    )
+        "paper": reported, "mips": mips, "appendix": appendix, "languages": language
+    }  # fmt: skip
     return Task(
-        inputs,
-        reference=machine,
+        inputs if isinstance(inputs, Mapping) else {"x": inputs},
+        reference=steps if isinstance(steps, Mapping) else {"y": steps},
+        outputs=outputs,
+        start=start,
         name=canonical,
         aliases=tuple(aliases),
         description=description,
@@ -70,3 +64,8 @@ def declare(
         paper=reported[1] if reported else None,
         exact_length=exact_length,
     )
+
+
+def at(name: str, lag: int) -> str:
+    """`x[t-1]`: a value so many positions back."""
+    return f"{name}[t-{lag}]" if lag else f"{name}[t]"

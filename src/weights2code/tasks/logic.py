@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
-
 import numpy as np
 
-from weights2code.language import BITS, Expr, Var, op
-from weights2code.tasks.declare import declare
+from weights2code.language import BITS
+from weights2code.tasks.declare import at, declare
 from weights2code.tasks.paper import LINEAR
 from weights2code.tasks.task import Task
 
 _TWO = {"a": BITS, "b": BITS}
 
-a, b = Var("a"), Var("b")
-x, x1 = Var("x"), Var("x", 1)
-y1 = Var("y", 1)
-
 
 def _parity_last(count: int) -> Task:
-    total = reduce(add, (Var("x", lag) for lag in range(1, count)), x)
     return declare(
         f"parity of the last {count} bits",
         BITS,
-        total % 2,
+        f"({' + '.join(at('x', lag) for lag in range(count))}) % 2",
         name=f"parity_last{count}" if count < 4 else None,
         mips=f"Parity_Last{count}",
         appendix=count == 3,
@@ -32,11 +24,10 @@ def _parity_last(count: int) -> Task:
 
 
 def _alternating_last(count: int) -> Task:
-    changes: list[Expr] = [op("ne", Var("x", lag), Var("x", lag + 1)) for lag in range(count - 1)]
     return declare(
         f"1 if the last {count} bits alternate",
         BITS,
-        reduce(lambda left, right: op("and", left, right), changes),
+        " and ".join(f"{at('x', lag)} != {at('x', lag + 1)}" for lag in range(count - 1)),
         mips=f"Alternating_Last{count}",
     )
 
@@ -52,23 +43,23 @@ def planted_palindromes(rng: np.random.Generator, n: int, length: int) -> np.nda
 
 
 TASKS = (
-    declare("bitwise exclusive or", _TWO, op("ne", a, b), name="bitwise_xor", mips="Bitwise_Xor"),
-    declare("bitwise or", _TWO, op("or", a, b), name="bitwise_or", mips="Bitwise_Or"),
-    declare("bitwise and", _TWO, op("and", a, b), name="bitwise_and", mips="Bitwise_And"),
-    declare("bitwise not", BITS, 1 - x, name="bitwise_not", mips="Bitwise_Not"),
+    declare("bitwise exclusive or", _TWO, "a[t] != b[t]", name="bitwise_xor", mips="Bitwise_Xor"),
+    declare("bitwise or", _TWO, "a[t] or b[t]", name="bitwise_or", mips="Bitwise_Or"),
+    declare("bitwise and", _TWO, "a[t] and b[t]", name="bitwise_and", mips="Bitwise_And"),
+    declare("bitwise not", BITS, "1 - x[t]", name="bitwise_not", mips="Bitwise_Not"),
     *(_parity_last(count) for count in (2, 3, 4)),
-    declare("parity of the bits so far", BITS, (y1 + x) % 2, name="parity", mips="Parity_All"),
+    declare("parity of the bits so far", BITS, "(y[t-1] + x[t]) % 2", name="parity", mips="Parity_All"),
     declare(
         "parity of the number of zeros so far",
         BITS,
-        (y1 + 1 - x) % 2,
+        "(y[t-1] + 1 - x[t]) % 2",
         name="parity_zeros",
         mips="Parity_Zeros",
     ),
     declare(
         "parity of the position, 0 at the first; the bits do not matter",
         BITS,
-        1 - y1,
+        "1 - y[t-1]",
         mips="Parity_Bits_Mod2",
         category=LINEAR,
         start={"y": 1.0},
@@ -76,21 +67,21 @@ TASKS = (
     declare(
         "parity of the dot product of two bit streams",
         _TWO,
-        (y1 + a * b) % 2,
+        "(y[t-1] + a[t]*b[t]) % 2",
         name="bit_dot_prod_mod_2",
         mips="Bit_Dot_Prod_Mod2",
     ),
     *(_alternating_last(count) for count in (3, 4)),
-    declare("the previous bit", BITS, x1, mips="Bit_Shift_Right", category=LINEAR),
+    declare("the previous bit", BITS, "x[t-1]", mips="Bit_Shift_Right", category=LINEAR),
     # The prefix read as a number in both directions; place is the weight of the next bit.
     declare(
         "1 if the bits so far are a palindrome",
         BITS,
         {
-            "forward": Var("forward", 1) + x * Var("place", 1),
-            "place": 2 * Var("place", 1),
-            "backward": 2 * Var("backward", 1) + x,
-            "y": Var("forward").equals(Var("backward")),
+            "forward": "forward[t-1] + x[t]*place[t-1]",
+            "place": "2*place[t-1]",
+            "backward": "2*backward[t-1] + x[t]",
+            "y": "forward[t] == backward[t]",
         },
         mips="Bit_Palindrome",
         window_class="d",
@@ -102,9 +93,9 @@ TASKS = (
         "1 if the parentheses so far are balanced (0 opens, 1 closes)",
         BITS,
         {
-            "depth": Var("depth", 1) + 1 - 2 * x,
-            "dead": op("or", Var("dead", 1), Var("depth") < 0),
-            "y": op("and", Var("depth").equals(0), op("not", Var("dead"))),
+            "depth": "depth[t-1] + 1 - 2*x[t]",
+            "dead": "dead[t-1] or depth[t] < 0",
+            "y": "depth[t] == 0 and not dead[t]",
         },
         name="balanced_parenthesis",
         mips="Balanced_Parenthesis",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
+from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from weights2code.errors import InputError
 from weights2code.language import Domain, uniform
 from weights2code.language.domain import EXACT
+from weights2code.language.walking import walked
 
 #: (state, row) -> (state, output): the row by the names of its columns, the output a number or a tuple.
 Step = Callable[[Any, Any], tuple[Any, Any]]
@@ -153,26 +155,14 @@ class StepFunction:
         return self._walked[0]
 
     def _walk_over(self, rows: np.ndarray) -> Walk | None:
-        """Every state that these rows lead to; None if there is no end to them."""
-        first, key = plain_state(self.start)
-        states, numbers = [first], {key: 0}
-        moves: list[list[int]] = []
-        answers: list[list[tuple[float, ...]]] = []
-        for state in states:  # grows on the way
-            if len(states) > MOST_STATES or len(states) * len(rows) > MOST_CALLS:
-                return None
-            move, answer = [], []
-            for row in rows:
-                after, output = self.answer(plain_state(state)[0], row)
-                kept, key = plain_state(after)
-                if key not in numbers:
-                    numbers[key] = len(states)
-                    states.append(kept)
-                move.append(numbers[key])
-                answer.append(output)
-            moves.append(move)
-            answers.append(answer)
-        return Walk(rows, np.array(moves), np.array(answers))
+        """Every state that these rows lead to, as a copy and its key; None if there is no end to them."""
+
+        def step(state: tuple[Any, Any], row: np.ndarray) -> tuple[tuple[Any, Any], tuple[float, ...]]:
+            after, output = self.answer(plain_state(state[0])[0], row)
+            return plain_state(after), output
+
+        found = walked(plain_state(self.start), step, list(rows), MOST_STATES, MOST_CALLS, itemgetter(1))
+        return found and Walk(rows, np.array(found.moves), np.array(found.answers))
 
     def _looked_up(self, x: np.ndarray, walk: Walk) -> np.ndarray:
         place = np.zeros(x.shape[:2], np.int64)

@@ -85,7 +85,7 @@ def load_task(source: TaskFile) -> Task:
         )
     if digest(path) != source.sha256:
         raise InputError(f"{path} has changed since the run began; restore it, or begin a new run.")
-    found = _run(path)
+    found = names_in(path)
     if source.name not in found:
         tasks = [name for name, value in found.items() if isinstance(value, Task)]
         near = get_close_matches(source.name, tasks, n=1, cutoff=0.5)
@@ -100,9 +100,9 @@ def load_task(source: TaskFile) -> Task:
     return task.called(source.name)
 
 
-def _run(path: Path) -> dict[str, Any]:
+def names_in(path: Path) -> dict[str, Any]:
     """The names that a file defines; whatever it raises is one sentence."""
-    name = f"weights2code_task_{digest(path)[:12]}"
+    name = f"weights2code_file_{digest(path)[:12]}"
     if name in sys.modules:
         return vars(sys.modules[name])
     spec = importlib.util.spec_from_file_location(name, path)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 
 import numpy as np
 
 from weights2code.language import Domain, Recurrence
+from weights2code.language.walking import walked
 
 #: Sequences are uniform, take care until some time and then do the opposite, or take care to their end: the
 #: shares before the second and before the third kind.
@@ -72,33 +74,19 @@ class Table:
 
 @cache
 def explored(machine: Recurrence, symbols: tuple[float, ...]) -> Table:
-    """All states of a finite machine of one column."""
-    met: dict[tuple[float, ...], int] = {}
-    words: list[tuple[float, ...]] = [()]
-    labels = [-1.0]
-    following: list[list[int]] = []
-    for word in words:  # which grows meanwhile
-        trace = machine.trace(np.array([[*word, symbol] for symbol in symbols])[:, :, None])
-        states = np.stack(
-            [
-                values[:, -v.lag]
-                if v.lag <= len(word) + 1
-                else np.full(len(symbols), machine.start_of(v.name))
-                for v in machine.state()
-                for values in [trace[v.name]]
-            ]
-            + [trace[machine.outputs[0]][:, -1]],
-            axis=1,
-        )
-        row = []
-        for symbol, values in zip(symbols, states.tolist(), strict=True):
-            if tuple(values) not in met:
-                met[tuple(values)] = len(words)
-                words.append((*word, symbol))
-                labels.append(values[-1])
-            row.append(met[tuple(values)])
-        following.append(row)
-    table, label = np.array(following), np.array(labels)
+    """All states of a finite machine of one column, each with what it said last."""
+    from weights2code.kernel.closing import Written  # only what is sampled is explored
+    from weights2code.language.machine_text import machine_text
+
+    alone = Written(machine_text(machine, floats=True))
+
+    def step(state: tuple[tuple, float], symbol: float) -> tuple[tuple[tuple, float], None]:
+        (answer, *_), after = alone.step(state[0], (symbol,))
+        return (after, float(answer)), None
+
+    found = walked((alone.start(symbols[:1]), -1.0), step, symbols, inf)
+    assert found is not None
+    table, label = np.array(found.moves), np.array([said for _, said in found.states])
     return Table(table, _distances(table, label == 1), _distances(table, label == 0))
 
 

@@ -38,9 +38,7 @@ def build(
         **usual | rung.sizes,
     )
     model = DiscreteTransformer(architecture, rung.members, value_range, seed, sharpness=sharpness)
-    if rung.leaves:
-        fix_leaves(model, rung.leaves)
-    elif rung.kind == "window":
+    if rung.kind == "window":
         fix_window(model)
     elif rung.kind == "lookup":
         fix_lookup(model)
@@ -75,19 +73,6 @@ def fix_window(model: DiscreteTransformer) -> None:
             _fix(model, row, choice.index // channels + 1)
         else:
             _fix(model, row, choice.index % channels)
-
-
-def fix_leaves(model: DiscreteTransformer, leaves: tuple[tuple[int, int], ...]) -> None:
-    """Each head copies one leaf that lies further back; every sub-MLP reads all leaves."""
-    further = [leaf for leaf in leaves if leaf[1]]
-    heads = model.architecture.channels
-    operands = [heads + further.index(leaf) if leaf[1] else leaf[0] for leaf in leaves]
-    for row, choice in enumerate(model.wiring.choices):
-        if choice.kind == "submlp":
-            _fix(model, row, operands[choice.slot])
-        else:
-            channel, offset = further[choice.index]
-            _fix(model, row, offset if choice.decides == "offset" else channel)
 
 
 def fix_lookup(model: DiscreteTransformer) -> None:

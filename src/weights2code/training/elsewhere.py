@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from weights2code.data import Layout, Problem
@@ -16,7 +17,8 @@ from weights2code.source import Source, problem_of, task_named
 from weights2code.training.ladder import Rung, Variant
 from weights2code.training.loop import to_batch
 from weights2code.training.recipes import Recipe
-from weights2code.training.search import Trained, check_layout, rank
+from weights2code.training.search import rank
+from weights2code.training.storage import Trained, check_layout
 
 #: What the rung is called that nobody here climbed.
 RUNG = "elsewhere"
@@ -52,13 +54,12 @@ def save_network(
 
 def trained_elsewhere(model: DiscreteTransformer, layout: Layout, problem: Problem) -> Trained:
     """The ensemble as what a rung found: its members judged by what their argmax computes, best first."""
+    weights = model.weights().double()
     try:
-        check_layout(model, layout, problem)
+        check_layout(weights, layout, problem)
     except ValueError as error:
         raise InputError(f"the model does not fit {problem.name}: {error}.") from None
     recipe = Recipe(epochs=0, tune_steps=0, head="learned")  # the head is what it is
-    sizes = model.architecture.to_dict()
-    rung = Rung(RUNG, sizes, recipe, (Variant(model.members),), layout.name)
-    plain = model.take(range(model.members)).cpu().to(torch.float32)
-    validation = to_batch(layout.encode(problem.validation), torch.device("cpu"))
-    return rank(rung, layout, plain, validation, problem, [], 0.0)
+    rung = Rung(RUNG, model.architecture.to_dict(), recipe, (Variant(model.members),), layout.name)
+    validation = to_batch(layout.encode(problem.validation, np.float64), torch.device("cpu"))
+    return rank(rung, layout, weights.module(), validation, problem)

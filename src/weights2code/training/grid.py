@@ -14,9 +14,11 @@ import torch
 
 from weights2code.data import Problem
 from weights2code.model.narrow import narrowed
+from weights2code.progress import Progress
 from weights2code.settings import Settings
 from weights2code.training.ladder import Rung, ladder_of
-from weights2code.training.search import Progress, Trained, train_rung
+from weights2code.training.search import train_rung
+from weights2code.training.storage import Trained
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,16 +76,8 @@ def train_together(
     whole = train_rung(rung, problem, settings, device, checkpoint, progress, ordered=False)
     found = {}
     for index, own in enumerate(sizes):
-        members = list(range(index * seeds, (index + 1) * seeds))
-        losses = [whole.losses[member] for member in members]
-        order = sorted(range(seeds), key=losses.__getitem__)
-        chosen = [members[place] for place in order]
-        found[own] = replace(
-            whole,
-            rung=f"paper {own.name}",
-            model=narrowed(whole.model, chosen, own.heads, own.submlps),
-            losses=tuple(whole.losses[member] for member in chosen),
-            accuracies=tuple(whole.accuracies[member] for member in chosen),
-            history=tuple(epoch.of_members(chosen) for epoch in whole.history),
-        )
+        members = range(index * seeds, (index + 1) * seeds)
+        one = whole.only(sorted(members, key=whole.losses.__getitem__))
+        weights = narrowed(one.weights, range(seeds), own.heads, own.submlps)
+        found[own] = replace(one, rung=f"paper {own.name}", weights=weights)
     return found

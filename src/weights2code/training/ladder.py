@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 from weights2code.training.recipes import PAPER_RATE, Recipe, paper_recipe, with_samples
+from weights2code.training.storage import RungKind
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
 #: to hold at positions beyond their own reach.
 LONGEST_WINDOW = 12
 #: A sub-MLP with a fixed wiring is given at most this many values.
 MOST_OPERANDS = 12
-
-#: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
-#: a `window` reads everything within reach, or some leaves; annealed ones choose what their functions read.
-#: `made` is no rung: a network that was wired or written for a rule. Older files have `few` and `memory`.
-RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made", "few", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Rung:
     """One step of the ladder: sizes (of `Architecture`), recipe, variants, layout.
 
     With a fixed wiring the sizes that depend on the problem are filled in by `ladder_of`; `reach` of a window
-    is how far back it looks at most. A window may read some `leaves` alone: channels, and how far back.
+    is how far back it looks at most.
     """
 
     name: str
@@ -53,7 +49,7 @@ class Rung:
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
     kind: RungKind = "annealed"
-    leaves: tuple[tuple[int, int], ...] = ()
+    reach: int = 0
 
     @property
     def option(self) -> str:
@@ -74,57 +70,51 @@ def _recipe(steps: int, **other: Any) -> Recipe:
     return Recipe(epochs=steps // 50, steps_per_epoch=50, halvings=(0.5, 0.75), **other)
 
 
+def _row(
+    kind: RungKind, sizes: dict[str, Any], recipe: Recipe, *variants: Variant, name: str = "", reach: int = 0
+) -> Rung:
+    return Rung(name or kind, {"layers": 1, **sizes}, recipe, variants, kind=kind, reach=reach)
+
+
+_LINEAR = {"submlps": 0}
+_FUNCTIONS = {"learned_start": True}
+_POLISHED = Recipe(epochs=0, tune_steps=0, polish=True)
+_BOTH = (Variant(1, past=False), Variant(1))
+
 FAST_LADDER: tuple[Rung, ...] = (
-    Rung(
-        "linear",
-        {"layers": 1, "location": 8, "submlps": 0},
-        Recipe(epochs=0, tune_steps=0, polish=True),
-        (Variant(1, past=False), Variant(1)),
-        kind="linear",
-    ),
-    Rung(
-        "prefix",
-        {"layers": 1, "mean": 1, "sum": 1, "max": 1, "min": 1, "submlps": 0},
-        Recipe(epochs=0, tune_steps=0, polish=True),
-        (Variant(1, past=False), Variant(1)),
-        kind="prefix",
-    ),
-    Rung(
-        "lookup",
-        {"layers": 1, "equality": 1, "submlps": 0},
-        Recipe(epochs=0, tune_steps=0, polish=True),
-        (Variant(1), Variant(1)),
-        kind="lookup",
-    ),
-    Rung(
-        "pairs",
-        {"layers": 1, "location": 2, "submlps": 2, "arity": 2, "learned_start": True},
+    _row("linear", _LINEAR | {"location": 8}, _POLISHED, *_BOTH),
+    _row("prefix", _LINEAR | {"mean": 1, "sum": 1, "max": 1, "min": 1}, _POLISHED, *_BOTH),
+    _row("lookup", _LINEAR | {"equality": 1}, _POLISHED, Variant(1), Variant(1)),
+    _row(
+        "annealed",
+        _FUNCTIONS | {"location": 2, "submlps": 2, "arity": 2},
         _recipe(600),
-        (
-            Variant(4, past=False, heads=0),
-            Variant(6, heads=0),
-            Variant(8, past=False, heads=1),
-            Variant(4, heads=1),
-            Variant(4, past=False, heads=2),
-            Variant(4, heads=2),
-            Variant(4, heads=0, start=True),
-            Variant(4, past=False, heads=1, start=True),
-            Variant(2, heads=1, start=True),
-        ),
+        Variant(4, past=False, heads=0),
+        Variant(6, heads=0),
+        Variant(8, past=False, heads=1),
+        Variant(4, heads=1),
+        Variant(4, past=False, heads=2),
+        Variant(4, heads=2),
+        Variant(4, heads=0, start=True),
+        Variant(4, past=False, heads=1, start=True),
+        Variant(2, heads=1, start=True),
+        name="pairs",
     ),
-    Rung(
+    _row(
         "window",
-        {"reach": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _FUNCTIONS | {"submlps": 1, "hidden": 64},
         _recipe(400, head="projected", noise=0.0, batch=64),
-        (Variant(3), Variant(1, start=True)),
-        kind="window",
+        Variant(3),
+        Variant(1, start=True),
+        reach=1,
     ),
-    Rung(
-        "wide window",
-        {"reach": LONGEST_WINDOW, "submlps": 1, "hidden": 96, "learned_start": True},
+    _row(
+        "window",
+        _FUNCTIONS | {"submlps": 1, "hidden": 96},
         _recipe(500, head="projected", noise=0.0, batch=96),
-        (Variant(2),),
-        kind="window",
+        Variant(2),
+        name="wide window",
+        reach=LONGEST_WINDOW,
     ),
 )
 
@@ -166,14 +156,13 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     fitted: list[Rung] = []
     widest = 0
     for rung in FAST_LADDER:
-        own = {name: size for name, size in rung.sizes.items() if name != "reach"}
+        own = rung.sizes
         if rung.kind == "window":
-            reach = min(rung.sizes["reach"], problem.length // 2, MOST_OPERANDS // channels - 1)
+            reach = min(rung.reach, problem.length // 2, MOST_OPERANDS // channels - 1)
             if reach <= widest:
                 continue
             widest = reach
-            own |= window_sizes(channels, reach)
-            own["submlps"] = max(own["submlps"], outputs)
+            own = own | window_sizes(channels, reach) | {"submlps": max(own["submlps"], outputs)}
         elif rung.kind == "lookup" and inputs < 2:
             continue
         if texts and rung.kind == "prefix":
@@ -184,7 +173,7 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
 
 def window_sizes(channels: int, reach: int) -> dict[str, Any]:
     """Every channel at offsets 0..reach."""
-    return {"layers": 1, "location": channels * reach, "arity": channels * (reach + 1)}
+    return {"location": channels * reach, "arity": channels * (reach + 1)}
 
 
 def window_of(problem: Problem) -> int:

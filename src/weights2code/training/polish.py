@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weights2code.effort import check_time
-from weights2code.model import DiscreteTransformer
+from weights2code.model.transformer import DiscreteTransformer
 from weights2code.training.step import Batch, closed_form, member_losses
 
 #: A neighbour must lower the loss by this share to be taken: float noise is no improvement.
@@ -42,18 +42,22 @@ def hard_losses(
         return torch.nan_to_num(losses, nan=torch.inf)
 
 
-def polish_member(
-    model: DiscreteTransformer,
-    data: Batch,
-    variance: Float[Tensor, " output"],
-) -> DiscreteTransformer:
-    """A one-member model with better choices.
+def polish(model: DiscreteTransformer, data: Batch, variance: Float[Tensor, " output"]) -> None:
+    """Settle every member on better choices.
 
     The modules' choices are changed one module at a time, jointly where the module has few combinations,
     else one row at a time. Float64: neighbours can differ by little.
     """
-    model = model.take([0]).double()
     data = (data[0].double(), data[1].double(), data[2])
+    settled = [_better(model.take([member]).double(), data, variance) for member in range(model.members)]
+    with torch.no_grad():
+        model.choices.copy_(one_hot(torch.stack(settled), model) * 10.0)
+
+
+def _better(
+    model: DiscreteTransformer, data: Batch, variance: Float[Tensor, " output"]
+) -> Int[Tensor, " row"]:
+    """Better choices for the one member of a model."""
     choice = model.hard_choices()[0]
     allowed = [torch.nonzero(row).flatten().tolist() for row in model.choice_mask[0]]
     loss = float(hard_losses(model, one_hot(choice[None], model), data, variance)[0])
@@ -61,7 +65,7 @@ def polish_member(
         before = loss
         for rows in module_rows(model):
             if loss < ZERO:
-                break
+                return choice
             check_time()
             options = list(product(*(allowed[row] for row in rows)))
             candidates = choice.repeat(len(options), 1)
@@ -72,9 +76,7 @@ def polish_member(
                 choice, loss = candidates[best], float(losses[best])
         if loss < ZERO or loss > before * (1 - LEAST_GAIN):
             break
-    with torch.no_grad():
-        model.choices.copy_(one_hot(choice[None], model) * 10.0)
-    return model
+    return choice
 
 
 def module_rows(model: DiscreteTransformer) -> list[list[int]]:

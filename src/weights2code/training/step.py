@@ -5,26 +5,28 @@ projection: for any stream the best linear head is a least-squares solution, so 
 the envelope theorem the loss's gradient with the head held at its optimum is the whole gradient. This is what
 makes stiff linear dynamics solvable, where the output is many times larger than the input.
 
-On a GPU a step of many small models is bound by launching kernels, not by arithmetic, so it is recorded once
-as a CUDA graph and replayed whole (`CapturedStep`). The closed-form head asks the host whether its solver
-failed, which a graph cannot do, so that recipe keeps the ordinary step.
+On a GPU a step of many small models is bound by launching kernels, not by arithmetic: there the paper's
+architecture has kernels of its own (`fused/`), and of others a step is recorded once as a CUDA graph and
+replayed whole (`CapturedStep`). The closed-form head asks the host whether its solver failed, which a graph
+cannot do, so that recipe keeps the ordinary step. `epochs_of` is the one door to all three.
 """
 
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from threading import Lock, local
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from weights2code.model import HARD, DiscreteTransformer, Sampling
+from weights2code.effort import charge, check_time, work
+from weights2code.model.sampler import HARD, Sampling
+from weights2code.model.transformer import DiscreteTransformer
 from weights2code.training.adamw import AdamW
 from weights2code.training.recipes import Recipe
 
@@ -39,18 +41,19 @@ Validation = tuple[
 ]
 #: (batch, share of the training that is done) -> the members' losses, detached.
 Step = Callable[[Batch, float], Tensor]
+#: (number of an epoch) -> the members' mean training losses in it, detached.
+RunEpoch = Callable[[int], Tensor]
 
 #: Ridge of the closed-form head, relative to each feature's own mean square: a sum may be far larger than
 #: what it adds up.
 RIDGE = 1e-8
+#: A step of the optimizer, and a number that the closed form reads, in seconds of a usual machine.
+DESCENT, SOLVED = 7e-4, 2e-9
 #: Steps that run without a graph first: libraries choose their algorithms and the optimizer makes its state.
 WARM_UP = 3
-#: Steps from which compiling pays: half a minute against half a millisecond a step.
-LONG = 50_000
-#: Several trainings may run in threads of one process. The device's own generator is for one of them at a
-#: time, and so is recording: it begins by waiting for the whole device, which no recording survives.
-_DEVICES_OWN, _RECORDING = Lock(), Lock()
-_OF_THREAD = local()
+#: Several trainings may run in threads of one process, and recording begins by waiting for the whole device,
+#: which no other recording survives.
+_RECORDING, _OF_THREAD = Lock(), local()
 
 
 def solve_head(
@@ -59,6 +62,7 @@ def solve_head(
     weight: Float[Tensor, " column"],
 ) -> Float[Tensor, "member output feature_and_one"]:
     """Least-squares weights (the intercept last) in float64, detached from the graph."""
+    charge(SOLVED * features.numel())
     with torch.no_grad():
         ones = features.new_ones(features.shape[0], 1, features.shape[2])
         design = torch.cat([features, ones], 1).double()
@@ -205,6 +209,7 @@ def batch_losses(
 
 def descend(model: DiscreteTransformer, optimizer: AdamW, losses: Tensor, recipe: Recipe) -> None:
     """Change the weights to lower the losses (and the penalty, if any)."""
+    charge(DESCENT)
     objective = losses.sum()
     if recipe.l1 and recipe.head == "learned":
         objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
@@ -248,16 +253,57 @@ def recording(graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream | None = No
         yield
 
 
-@contextmanager
-def noise_source(device: torch.device) -> Iterator[torch.Generator]:
-    """The generator of a training: one of its own on the CPU, the device's own on a GPU, since compiled
-    code draws from no other; its state is put back afterwards, and other threads wait for it until then."""
-    if device.type != "cuda":
-        yield torch.Generator(device=device)
-        return
-    index = torch.cuda.current_device() if device.index is None else device.index
-    with _DEVICES_OWN, torch.random.fork_rng(devices=[index]):
-        yield torch.cuda.default_generators[index]
+def epochs_of(
+    model: DiscreteTransformer,
+    optimizer: AdamW,
+    training: Batch,
+    recipe: Recipe,
+    variance: Float[Tensor, " output"],
+    seed: int,
+) -> RunEpoch:
+    """The fastest way to run epochs on this device: fused kernels, a recorded step, or the plain one.
+
+    All randomness of an epoch comes from (seed, epoch), so that one may begin at any of them.
+    """
+    from weights2code.training.fused.program import FusedTraining, can_fuse
+
+    if model.choices.is_cuda and can_fuse(model, training, recipe):
+        return FusedTraining(model, optimizer, training, recipe, variance, seed).run_epoch
+    generator = torch.Generator(training[0].device)
+    step = make_step(model, optimizer, recipe, variance, generator, first_scored(training[2]))
+    return partial(_run_epoch, step, model.members, training, recipe, seed, generator)
+
+
+def _run_epoch(
+    step: Step,
+    members: int,
+    training: Batch,
+    recipe: Recipe,
+    seed: int,
+    generator: torch.Generator,
+    epoch: int,
+) -> Float[Tensor, " member"]:
+    count, device = training[0].shape[2], training[0].device
+    batch = min(recipe.batch, count)
+    shuffled = sequences_of(training, shuffling(count, seed, epoch, generator))
+    total = torch.zeros(members, device=device)
+    for index in range(recipe.steps_per_epoch):
+        check_time()
+        progress = (epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
+        first = (index * batch) % max(count - batch + 1, 1)
+        total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
+    return total / recipe.steps_per_epoch
+
+
+def shuffling(count: int, seed: int, epoch: int, generator: torch.Generator) -> Tensor:
+    """The order of the sequences in an epoch; the generator is seeded for it and goes on from there."""
+    generator.manual_seed(seed * 1_000_003 + epoch)
+    return torch.randperm(count, generator=generator, device=generator.device)
+
+
+def sequences_of(data: Validation, chosen: slice | Tensor) -> Batch:
+    """Some of the sequences of a batch."""
+    return tuple(tensor[..., chosen] for tensor in data)  # type: ignore[return-value]
 
 
 def make_step(
@@ -273,8 +319,7 @@ def make_step(
     Nothing before position `first` is scored.
     """
     if model.choices.is_cuda and recipe.head == "learned":
-        compiled = recipe.steps >= LONG and can_compile()
-        return CapturedStep(model, optimizer, recipe, variance, generator, first, compiled)
+        return CapturedStep(model, optimizer, recipe, variance, generator, first)
 
     def step(batch: Batch, progress: float) -> Tensor:
         tau = recipe.annealing.tau(progress)
@@ -287,22 +332,15 @@ def make_step(
     return step
 
 
-def can_compile() -> bool:
-    """Compiling for a GPU needs Triton and a C compiler."""
-    return find_spec("triton") is not None and any(map(shutil.which, ("cc", "gcc", "clang")))
-
-
 class CapturedStep:
     """A step with a learned head as one CUDA graph, recorded after `WARM_UP` ordinary ones.
 
     What differs from step to step (the batch, the temperature, the learning rate) lies in buffers that are
-    overwritten before each replay; Gumbel noise stays fresh, because the graph knows the generator. In long
-    trainings the loss is compiled before: fewer and larger kernels, twice as fast, after half a minute of
-    compiling. On the CPU the same step runs without a graph.
+    overwritten before each replay; Gumbel noise stays fresh, because the graph knows the generator. On the
+    CPU the same step runs without a graph.
 
-    The optimizer's learning rate becomes a tensor. Batches must keep their shape,
-    and weights and moments must be changed in place only, since the graph knows them by their address.
-    A compiled step draws its noise from the device's own generator, whatever `generator` is.
+    The optimizer's learning rate becomes a tensor. Batches must keep their shape, and weights and moments
+    must be changed in place only, since the graph knows them by their address.
     """
 
     def __init__(
@@ -313,25 +351,19 @@ class CapturedStep:
         variance: Tensor,
         generator: torch.Generator,
         first: int = 0,
-        compiled: bool = False,
     ) -> None:
         device = model.choices.device
         self.model, self.optimizer, self.recipe = model, optimizer, recipe
         self.variance, self.generator, self.first = variance.to(device), generator, first
         self.tau, self.alpha, self.rate, self.leak = (torch.ones((), device=device) for _ in range(4))
-        source = None if compiled else generator
         self.sampling = Sampling(
-            self.tau, self.alpha, noise=recipe.noise, generator=source, cooled=recipe.cooled
+            self.tau, self.alpha, noise=recipe.noise, generator=generator, cooled=recipe.cooled
         )
-        self.losses_of = batch_losses
-        if compiled:
-            torch.compiler.reset()  # else many models in one process reach its limit and it gives up
-            self.losses_of = torch.compile(batch_losses, dynamic=False)
         self.batch: Batch | None = None
         self.losses: Tensor | None = None
         self.graph: torch.cuda.CUDAGraph | None = None
         self.side = side_stream(device) if device.type == "cuda" else None
-        self.steps = 0
+        self.steps, self.work = 0, 0.0
 
     def __call__(self, batch: Batch, progress: float) -> Float[Tensor, " member"]:
         """One step for all members at a share `progress` (0 to 1) of the training."""
@@ -340,9 +372,12 @@ class CapturedStep:
         if self.side is None:
             return self._run()
         if self.graph is None:
+            before = work()
             if self.steps <= WARM_UP:
-                return self._run_aside(self.side)
+                losses, self.work = self._run_aside(self.side), work() - before
+                return losses
             self.graph = self._capture(self.side)
+        charge(self.work)  # a replay does not come by the model
         self.graph.replay()
         assert self.losses is not None
         return self.losses.clone()  # the next replay overwrites them
@@ -371,7 +406,7 @@ class CapturedStep:
     def _run(self) -> Tensor:
         """The step itself: nothing in it may wait for the device or depend on a number of the host."""
         assert self.batch is not None
-        losses = self.losses_of(self.model, self.batch, self.recipe, self.variance, self.sampling, self.first)
+        losses = batch_losses(self.model, self.batch, self.recipe, self.variance, self.sampling, self.first)
         descend(self.model, self.optimizer, losses, self.recipe)
         return losses.detach()
 

@@ -1,37 +1,202 @@
-"""Weights and checkpoints on disk: safetensors with a JSON header, written atomically, never executed."""
+"""What training leaves: the members of a rung with their record, in safetensors with a JSON header.
+
+Files are written atomically and never executed, and need no PyTorch.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-import torch
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import load, save
-from torch import Tensor
+from safetensors.numpy import load, save
 
-from weights2code.data import Layout
+from weights2code.data import Layout, Problem
 from weights2code.errors import InputError
-from weights2code.heads import EQUALITY_SHARPNESS
-from weights2code.json_values import items, number, whole
-from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.model.architecture import wiring
-from weights2code.model.transformer import parameter_shapes
+from weights2code.graph import DiscreteGraph
+from weights2code.graph.to_model import model_of
+from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
+from weights2code.model.weights import Arrays, Weights
 from weights2code.run_folder import LARGEST_TENSORS, read_file, write_atomically
-from weights2code.training.loop import Epoch, LoopState, keep_members
-from weights2code.training.recipes import Recipe
 
-_MASKS = ("choice_mask", "variable_mask", "start_mask", "offset_mask")
+#: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
+#: a `window` reads everything within reach; annealed ones choose what their functions read. `made` is no
+#: rung: a network that was wired or written for a rule. Older files have `few` and `memory`.
+RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made", "few", "memory"]
+#: What an epoch records of each member.
+_LISTS = ("soft_loss", "hard_loss", "discrepancy", "agreement")
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One line of `metrics.jsonl`; lists hold one entry a member, losses are relative to the variance."""
+
+    stage: str
+    epoch: int
+    soft_loss: list[float]
+    hard_loss: list[float]
+    discrepancy: list[float]
+    agreement: list[float]
+    temperature: float
+    seconds: float
+
+    def of_members(self, members: list[int]) -> Epoch:
+        """The line with the entries of some members only."""
+        lists = {name: getattr(self, name) for name in _LISTS}
+        return replace(self, **{n: [own[i] for i in members] if own else [] for n, own in lists.items()})
+
+    @staticmethod
+    def from_dict(data: Any) -> Epoch:
+        """Inverse of `asdict`; losses may be infinite."""
+        data = mapping(data, "an epoch")
+        lists = {name: _numbers(data, name) for name in _LISTS}
+        return Epoch(
+            stage=text(data["stage"], "a stage"),
+            epoch=whole(data["epoch"], "an epoch"),
+            temperature=any_number(data["temperature"], "a temperature"),
+            seconds=float(number(data["seconds"], "seconds")),
+            **lists,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Four digits and the best values, for `metrics.jsonl`."""
+        lists = {name: [_short(value) for value in getattr(self, name)] for name in _LISTS}
+        return {
+            "stage": self.stage,
+            "epoch": self.epoch,
+            "temperature": _short(self.temperature),
+            "seconds": round(self.seconds, 3),
+            "best_hard_loss": min(lists["hard_loss"]),
+            "best_soft_loss": min(lists["soft_loss"]),
+            **lists,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """What a rung found: its best members, best first; `unfinished` if the time limit cut it short.
+
+    `integer_outputs` says whether outputs are rounded; the oldest files do not say. `member` is marked in
+    files of older runs, where what became of the network that the program was read from took its place.
+    """
+
+    rung: str
+    kind: RungKind
+    layout: Layout
+    weights: Weights
+    losses: tuple[float, ...]
+    accuracies: tuple[float, ...]
+    fitted: bool
+    history: tuple[Epoch, ...]
+    seconds: float
+    unfinished: bool = False
+    member: int | None = None
+    integer_outputs: bool | None = None
+    #: What it took, in seconds of a usual machine.
+    work: float = 0.0
+
+    @property
+    def model(self) -> Any:
+        """The members as a PyTorch module, a `DiscreteTransformer` made anew."""
+        return self.weights.module()
+
+    def only(self, members: list[int]) -> Trained:
+        """As if there were these members alone, in this order."""
+        return replace(
+            self,
+            weights=self.weights.take(members),
+            losses=tuple(self.losses[index] for index in members),
+            accuracies=tuple(self.accuracies[index] for index in members),
+            history=tuple(epoch.of_members(members) for epoch in self.history),
+            member=None,
+        )
+
+    def taught(self, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool) -> Trained:
+        """A network that was made for the rule, alone, with its loss; what was learned before is not its."""
+        return replace(
+            self,
+            weights=model_of(graph, self.weights),
+            losses=(loss,),
+            accuracies=(accuracy,),
+            history=(),
+            member=None,
+            integer_outputs=integer_outputs,
+        )
+
+    def header(self) -> dict[str, Any]:
+        return self.weights.header() | {
+            "layout": self.layout.to_dict(),
+            "rung": self.rung,
+            "kind": self.kind,
+            "losses": list(self.losses),
+            "accuracies": list(self.accuracies),
+            "fitted": self.fitted,
+            "history": [asdict(epoch) for epoch in self.history],
+            "seconds": self.seconds,
+            "work": self.work,
+            "integer_outputs": self.integer_outputs,
+        }
+
+    def save(self, path: Path) -> None:
+        write_tensors(path, self.weights.tensors(), self.header())
+
+    @staticmethod
+    def load(path: Path, problem: Problem | None = None) -> Trained:
+        """Inverse of `save`; a model of other columns than the problem's is refused."""
+        tensors, header = read_tensors(path)
+        try:
+            weights, layout = Weights.read(tensors, header), Layout.from_dict(header["layout"])
+            check_layout(weights, layout, problem)
+            losses, accuracies = _numbers(header, "losses"), _numbers(header, "accuracies")
+            kind = header.get("kind", "annealed")  # older files do not say
+            pairs = zip(losses, weights.finite().tolist(), strict=False)
+            if any(loss < math.inf and not finite for loss, finite in pairs):
+                raise ValueError("its weights are not numbers")
+            if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == weights.members:
+                raise ValueError("kind, losses or accuracies are not those of its members")
+            member, rounded = header.get("member"), header.get("integer_outputs")
+            return Trained(
+                text(header["rung"], "the rung"),
+                kind,
+                layout,
+                weights,
+                tuple(losses),
+                tuple(accuracies),
+                truth(header["fitted"], "fitted"),
+                tuple(Epoch.from_dict(row) for row in items(header["history"], "the history")),
+                float(number(header["seconds"], "seconds")),
+                member=None if member is None else whole(member, "the member", most=weights.members - 1),
+                integer_outputs=None if rounded is None else truth(rounded, "integer_outputs"),
+                work=float(number(header.get("work", header["seconds"]), "work")),
+            )
+        except (KeyError, TypeError, ValueError, RuntimeError, InputError) as error:
+            raise InputError(
+                f"{path} does not hold a trained model ({error}); it was left untouched."
+            ) from None
+
+
+def check_layout(weights: Weights, layout: Layout, problem: Problem | None) -> None:
+    """Raise ValueError if a model that was read cannot run in its layout, or on the problem."""
+    a = weights.architecture
+    if (a.channels, a.outputs) != (layout.channels, layout.outputs):
+        raise ValueError("its channels are not those of its layout")
+    if problem and (len(layout.input_scales), layout.outputs) != (len(problem.inputs), len(problem.outputs)):
+        raise ValueError(f"it was trained on other columns than those of {problem.name}")
+    if layout.first_scored >= (problem.length if problem else layout.first_scored + 1):
+        raise ValueError("it scores no position")
+
+
+def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], header: dict[str, Any]) -> None:
+    plain = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     write_atomically(path, save(plain, {"weights2code": json.dumps(header)}))
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_tensors(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Tensors and header; a file that is not whole is refused and left as it is."""
     content = read_file(path, LARGEST_TENSORS)
     try:
@@ -46,124 +211,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from None
 
 
-def model_tensors(model: DiscreteTransformer) -> dict[str, Tensor]:
-    """Parameters and masks of an ensemble, named apart."""
-    tensors: dict[str, Tensor] = {f"model.{name}": value for name, value in model.named_parameters()}
-    return tensors | {f"mask.{name}": getattr(model, name).to(torch.uint8) for name in _MASKS}
+def _numbers(data: Mapping[str, Any], name: str) -> list[float]:
+    """The list of that name, of numbers that may be infinite."""
+    return [any_number(value, name) for value in items(data[name], name)]
 
 
-def model_header(model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
-    return {
-        "architecture": model.architecture.to_dict(),
-        "members": model.members,
-        "value_range": list(model.value_range),
-        "sharpness": model.sharpness,
-        "layout": layout.to_dict(),
-    }
-
-
-def model_from(tensors: dict[str, Tensor], header: dict[str, Any]) -> tuple[DiscreteTransformer, Layout]:
-    """Inverse of `model_tensors` and `model_header`."""
-    architecture = Architecture.from_dict(header["architecture"])
-    members = whole(header["members"], "members", least=1)
-    low, high = (float(number(end, "value_range")) for end in items(header["value_range"], "value_range", 2))
-    dtype = tensors["model.head"].dtype
-    # before a model is made: sizes that its tensors do not have must cost nothing
-    for name, shape in parameter_shapes(architecture, wiring(architecture)).items():
-        found = tensors[f"model.{name}"]
-        if tuple(found.shape) != (members, *shape) or found.dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"{name} is {found.dtype} of shape {tuple(found.shape)}")
-    sharpness = float(
-        number(header.get("sharpness", EQUALITY_SHARPNESS), "sharpness")
-    )  # older files do not say
-    model = DiscreteTransformer(architecture, members, (low, high), dtype=dtype, sharpness=sharpness)
-    restore(model, tensors)
-    return model, Layout.from_dict(header["layout"])
-
-
-def restore(model: DiscreteTransformer, tensors: dict[str, Tensor]) -> None:
-    """Write stored weights and masks into a model of the same shape."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(_of_shape(tensors, f"model.{name}", parameter))
-        for name in _MASKS:
-            mask = getattr(model, name)
-            mask.copy_(_of_shape(tensors, f"mask.{name}", mask).bool())
-    for row, choice in enumerate(model.wiring.choices):
-        allowed = model.choice_mask[:, row]
-        if allowed[:, choice.options :].any() or not allowed.any(1).all():
-            raise ValueError(f"a choice of {choice.module} has no option, or one that is not there")
-
-
-def finite_members(model: DiscreteTransformer) -> list[bool]:
-    """Whether all weights of each member are numbers."""
-    weights = [parameter.flatten(1) for parameter in model.parameters()]
-    return torch.cat(weights, 1).isfinite().all(1).tolist()
-
-
-def _of_shape(tensors: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
-    """The tensor of that name, which must not be stretched to fit."""
-    if tensors[name].shape != like.shape:
-        raise ValueError(f"{name} has shape {tuple(tensors[name].shape)}, not {tuple(like.shape)}")
-    return tensors[name]
-
-
-def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
-    """A checkpoint in the middle of a rung."""
-    tensors = model_tensors(state.model)
-    for index, entry in state.optimizer.moments().items():
-        tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in entry.items()}
-    tensors |= {f"choices.{i}": choices for i, choices in enumerate(state.choices)}
-    tensors |= {f"best.{name}": value for name, value in state.best_weights.items()}
-    if state.best_loss is not None:
-        tensors["best_loss"] = state.best_loss
-    header = {**header, "epoch": state.epoch, "history": [asdict(epoch) for epoch in state.history]}
-    write_tensors(path, tensors, header)
-
-
-def load_loop(path: Path, state: LoopState, recipe: Recipe, expected: dict[str, Any]) -> bool:
-    """Continue from a checkpoint of the same rung; False if it belongs to another one."""
-    tensors, header = read_tensors(path)
-    if any(header.get(key) != value for key, value in expected.items()):
-        return False
-    try:
-        members = whole(len(tensors["model.head"]), "members", least=1)
-        if members < state.model.members:  # some were given up before the checkpoint
-            keep_members(state, recipe, list(range(members)))
-        _restore_loop(state, tensors, header)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path} does not fit this run ({error}); it was left untouched.") from None
-    return True
-
-
-def _restore_loop(state: LoopState, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    restore(state.model, tensors)
-    device = state.model.choices.device
-    state.epoch = whole(header["epoch"], "the epoch")
-    state.history[:] = [Epoch.from_dict(row) for row in items(header["history"], "the history")]
-    if len(state.history) != state.epoch:
-        raise ValueError(f"epoch {state.epoch} has a history of {len(state.history)}")
-    chosen = state.model.hard_choices()
-    state.choices[:] = [_of_shape(tensors, f"choices.{i}", chosen).to(device) for i in range(state.epoch)]
-    state.best_loss, state.best_weights = None, {}
-    if "best_loss" in tensors:
-        state.best_loss = _of_shape(tensors, "best_loss", state.model.head[:, 0, 0]).to(device)
-        state.best_weights = {
-            name: _of_shape(tensors, f"best.{name}", value).to(device)
-            for name, value in state.model.state_dict().items()
-        }
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        if name.startswith("optimizer."):
-            _, index, key = name.split(".", 2)
-            moments.setdefault(int(index), {})[key] = value
-    parameters = state.optimizer.parameters
-    if not set(moments) <= set(range(len(parameters))):  # what is solved for and not learned has none
-        raise ValueError("the moments are not those of its parameters")
-    for index, entry in moments.items():
-        for key, value in entry.items():
-            if value.shape != (parameters[index].shape if key.startswith("exp") else ()):
-                raise ValueError(f"the moment {key} has shape {tuple(value.shape)}")
-        if set(entry) != {"step", "exp_avg", "exp_avg_sq"}:
-            raise ValueError("a moment is missing")
-    state.optimizer.remember(moments)
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

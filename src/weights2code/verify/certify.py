@@ -29,6 +29,7 @@ from weights2code.verify.called import Called
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.hunt import counterexample
 from weights2code.verify.induction import invariant_for
+from weights2code.verify.links import checked
 from weights2code.verify.testing import SOME, Sampler, Trial, run_tests
 
 #: Transitions that are taken at first, and at last where nothing else helps; a plain function takes its time.
@@ -189,7 +190,7 @@ def _prove(request: _Request, stored: kernel.Certificate | None) -> Certificate:
         else:
             closed = isinstance(proposal, kernel.Closure)  # where both are run, one sees how near they are
             claim = request.claim if closed else replace(request.claim, eps=Fraction(0))
-            answer = kernel.check(claim, proposal, time_is_up)
+            answer = checked(claim, proposal)
         answers.append(answer)
         if isinstance(answer, kernel.Refuted):
             if _is_wrong(request, answer.sequence):

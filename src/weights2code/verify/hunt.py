@@ -371,13 +371,11 @@ def counterexample(
     return None
 
 
-def drawn(
-    rng: np.random.Generator, domains: tuple[Domain, ...], count: int, length: int, *, plain: bool = False
-) -> np.ndarray:
+def drawn(rng: np.random.Generator, domains: tuple[Domain, ...], count: int, length: int) -> np.ndarray:
     """Sequences of several styles: uniform, runs, one value and others rarely, two rows, a word again and
-    again, the ends of the domains. `plain` ones are all uniform."""
+    again, the ends of the domains."""
     x = uniform(rng, domains, count, length)
-    if plain or not length:
+    if not length:
         return x
     for i, style in enumerate(rng.integers(0, STYLES, count)):
         if style == 1:

@@ -20,15 +20,27 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
+from weights2code.effort import charge, time_is_up
 from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import mapping, number, text, whole
+from weights2code.kernel import claims as kernel
 from weights2code.kernel.claims import Certificate as Proposal
-from weights2code.kernel.claims import Proved, certificate_from_dict
+from weights2code.kernel.claims import Closure, Proved, certificate_from_dict
 from weights2code.language.categories import Categories, in_words
 from weights2code.language.domain import quoted
 
 #: Written for what is no number, or an infinite one.
 BEYOND = 1e300
+#: A transition that the kernel takes, in seconds of a usual machine.
+TRANSITION = 2e-6
+
+
+def checked(claim: kernel.Claim, proposal: Proposal) -> kernel.Answer:
+    """What the kernel says, as long as there is time."""
+    answer = kernel.check(claim, proposal, time_is_up)
+    if isinstance(answer, Proved) and isinstance(answer.certificate, Closure):
+        charge(TRANSITION * answer.certificate.transitions)
+    return answer
 
 
 def _beyond(_: float) -> float:

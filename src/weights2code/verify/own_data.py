@@ -18,6 +18,7 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
+from weights2code.simplify.thresholds import gaps_in
 from weights2code.verify.all_rows import over_all, size_of
 from weights2code.verify.certificate import Agreement, Certificate, Judged, versions
 from weights2code.verify.residuals import Residuals, answers, flips, residuals
@@ -29,6 +30,8 @@ SCATTER = 4.0
 ROUNDING = 1e-4
 #: Errors of more than this percentage of the spread are no program.
 MOST_NOISE = 95.0
+#: Thresholds that are remarked on where the rows have no values around them.
+MOST_GAPS = 3
 #: Said of programs that fail where long sequences were cut.
 CUT = (
     f"long sequences were cut into windows of {LONGEST} rows, which hardly show rules over everything so "
@@ -217,8 +220,9 @@ def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) ->
         return (CUT,) if problem.training.given.any() else ()
     read = {v.name for step in program.steps for v in definition_variables(step.definition)}
     names = [name for name in problem.inputs if name not in read]
+    wide = [gap.words() for gap in gaps_in(problem, program) if gap.wide]
     if not names or len(names) == len(problem.inputs):
-        return ()
-    if len(names) == 1:
-        return (f"{names[0]} is not needed: the rule does not read it",)
-    return (f"{', '.join(names[:-1])} and {names[-1]} are not needed: the rule does not read them",)
+        return tuple(wide[:MOST_GAPS])
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    be, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return f"{listed} {be} not needed: the rule does not read {them}", *wide[:MOST_GAPS]

@@ -44,6 +44,8 @@ MOSTLY_RIGHT = 0.3
 MOST_SEQUENCES = 1000
 #: A rule that is wrong more often than this explains too little.
 MOST_WRONG = 0.2
+#: What a rule may leave of the rows that the commonest outputs get wrong.
+LEAVES = 0.75
 #: Positions back that make up the recent past.
 DEEPEST = 8
 
@@ -192,7 +194,20 @@ def flips(program: Recurrence, sequences: Sequences, *, one_step: bool) -> Flips
     wrong = ~right & part.scored
     rows = int(part.scored.sum())
     share = float(wrong.sum()) / max(rows, 1)
-    return Flips(share, max(rows, 1), _pattern(wrong, share, rows, part) if wrong.any() else "")
+    if not wrong.any():
+        return Flips(share, max(rows, 1), "")
+    return Flips(share, rows, _pattern(wrong, share, rows, part) or _no_better(share, part))
+
+
+def _no_better(share: float, sequences: Sequences) -> str:
+    """That a rule is hardly right more often than always the same outputs, in words, if so."""
+    _, counts = np.unique(sequences.y[sequences.scored], axis=0, return_counts=True)
+    right = float(counts.max() / counts.sum())
+    if share <= LEAVES * (1 - right):
+        return ""
+    return (
+        f"it is hardly better than guessing: the commonest output alone is right in {right:.0%} of the rows"
+    )
 
 
 def _pattern(wrong: np.ndarray, share: float, rows: int, sequences: Sequences) -> str:

@@ -60,8 +60,6 @@ class Agenda:
 
     def take(self) -> Asked | None:
         """The next view; None when there are no more."""
-        while self._heap and frozenset(self._heap[0][-1]) in self._hopeless:
-            heapq.heappop(self._heap)
         if not self._heap:
             return None
         place, _, level, name, features = heapq.heappop(self._heap)
@@ -73,6 +71,8 @@ class Agenda:
     def drop(self, asked: Asked) -> None:
         """It does not determine the output: more effort is no use."""
         self._hopeless.add(frozenset(asked.features))
+        self._heap = [one for one in self._heap if frozenset(one[-1]) not in self._hopeless]
+        heapq.heapify(self._heap)
 
     def again(self, asked: Asked) -> None:
         """Ask the same once more, first of all."""
@@ -94,7 +94,7 @@ class Agenda:
                 self._wait(0, name, features)
 
     def _wait(self, level: int, name: str, features: Features) -> None:
-        place = priced(features) + self.rows.thin(features)
+        place = self.rows.place(features)
         soon = SOON if name == "near" and self.rows.thin(features) < 1 else 1.0
         place = place * SURE.get(name, 1.0) + soon * EFFORTS[level][1]
         heapq.heappush(self._heap, (place, next(self._ticket), level, name, features))

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from weights2code.effort import charge
 from weights2code.views.features import BEFORE
 
+#: Seconds of a usual machine: a value that is numbered or sorted, one that is compared, one that is near.
+SORTED, COMPARED, NEARBY = 4e-8, 5e-9, 6e-7
 #: Contradictions that chance must leave where none were found.
 EXPECTED = 20.0
 #: Pairs of a context that features are asked about: in contradiction, and in agreement; those asked first.
@@ -23,8 +26,12 @@ CONFLICTS, AGREED, FIRST = 600, 400, 64
 TELLING = 0.97
 #: Different values, as a share of the rows, from which on a column is one whose rows lie near each other.
 REAL = 0.3
-#: Rows that are compared with their nearest; what they may differ in, as a share of what any two do.
-NEAREST, NEAR = 700, 0.25
+#: Rows that are compared with their nearest, and in a quick look.
+NEAREST, FEW_NEAREST = 700, 150
+#: Rows that are too few to lie near each other.
+FEWEST = 20
+#: Neighbours that a plane is laid through, for each of its numbers; how little a plane likes to be steep.
+AROUND, SMOOTH = 3, 1e-9
 
 
 def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -34,6 +41,7 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
     low, high = values.min(), values.max()
     if high - low < 4 * len(values) and low > BEFORE and (values == np.floor(values)).all():
         return (values - low).astype(np.int64), int(high - low) + 1
+    charge(SORTED * len(values))
     inside = values[values != BEFORE]
     scale = max(1.0, float(np.abs(inside).max(initial=0.0)))
     with np.errstate(over="ignore"):  # of what lies before the start
@@ -66,6 +74,7 @@ def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | N
     """Of all features or some, the share of pairs of rows that they leave together."""
     if not len(i):
         return np.zeros(len(values) if some is None else len(some))
+    charge(COMPARED * len(i) * (len(values) if some is None else len(some)))
     one, other = (values[:, of] if some is None else values[np.ix_(some, of)] for of in (i, j))
     return (np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)).mean(1)
 
@@ -119,36 +128,47 @@ class Evidence:
         return self._minorities(code, self.label), self._minorities(code, self._rng.permutation(self.label))
 
     def _minorities(self, code: np.ndarray, label: np.ndarray) -> int:
+        charge(2 * COMPARED * len(code))
         both = np.sort(code * self.labels + label)
         starts = np.flatnonzero(np.concatenate([[True], both[1:] != both[:-1]]))
         counts, groups = np.diff(np.append(starts, len(both))), both[starts] // self.labels
         first = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
         return len(both) - int(np.maximum.reduceat(counts, first).sum())
 
-    def near(self, columns: Sequence[np.ndarray]) -> float:
-        """How far the output of rows differs from that of the nearest row, against any two rows."""
+    def near(self, columns: Sequence[np.ndarray], *, quick: bool = False) -> float:
+        """How far the output of rows differs from that of the nearest row, or of a plane through near ones,
+        against any two rows; of the first ones if the columns are of these, of few if it is `quick`."""
         from scipy.spatial import KDTree
 
-        rows = (
-            np.flatnonzero(np.all([column != BEFORE for column in columns], axis=0))
-            if columns
-            else np.zeros(0, int)
-        )
-        if len(rows) < 20:
+        inside = [column != BEFORE for column in columns]
+        rows = np.flatnonzero(np.all(inside, axis=0)) if columns else np.zeros(0, int)
+        neighbours = AROUND * (len(columns) + 1) if self.real else 1
+        if len(rows) <= max(FEWEST, neighbours):
             return 1.0
+        charge(NEARBY * len(rows) * len(columns))
         table = np.column_stack([_scaled(column[rows]) for column in columns])
-        some = rows[:: max(1, len(rows) // NEAREST)]
-        asked = table[:: max(1, len(rows) // NEAREST)]
-        nearest = rows[np.asarray(KDTree(table).query(asked, k=2)[1])[:, 1]]
+        asked = np.arange(0, len(rows), max(1, len(rows) // (FEW_NEAREST if quick else NEAREST)))
+        around = np.asarray(KDTree(table).query(table[asked], k=1 + neighbours)[1])
+        some, others = rows[asked], self._rng.permutation(rows[asked])
         if self.real:
             scale = max(float(self.target.std()), 1e-300)
-            apart = np.minimum(np.abs(self.target[some] - self.target[nearest]) / scale, 1.0)
-            other = self._rng.permutation(some)
-            usual = np.minimum(np.abs(self.target[some] - self.target[other]) / scale, 1.0)
+            level = _levels(table[around[:, 1:]] - table[asked][:, None], self.target[rows[around[:, 1:]]])
+            apart = np.minimum(np.abs(self.target[some] - level) / scale, 1.0)
+            usual = np.minimum(np.abs(self.target[some] - self.target[others]) / scale, 1.0)
         else:
-            apart = self.label[some] != self.label[nearest]
-            usual = self.label[some] != self._rng.permutation(self.label[some])
+            apart = self.label[some] != self.label[rows[around[:, 1]]]
+            usual = self.label[some] != self.label[others]
         return float(apart.mean()) / max(float(usual.mean()), 1e-9)
+
+
+def _levels(apart: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """What planes through the values (rows, k) of neighbours have where these lie apart (rows, k, columns) by
+    nothing."""
+    table = np.concatenate([apart, np.ones((*values.shape, 1))], 2)
+    squares = np.einsum("nki,nkj->nij", table, table)
+    size = np.trace(squares, axis1=1, axis2=2)[:, None, None]
+    squares = squares + SMOOTH * size * np.eye(table.shape[2])
+    return np.linalg.solve(squares, np.einsum("nki,nk->ni", table, values)[..., None])[:, -1, 0]
 
 
 def _scaled(column: np.ndarray) -> np.ndarray:

@@ -10,27 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from math import inf
+from math import inf, isfinite
 from typing import Protocol
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
+from weights2code.effort import charge
 from weights2code.heads import Relation
 from weights2code.language import Const, Count, Expr, Retrieval, Start, Step, Var, compile_numpy, evaluate, op
 from weights2code.language.operators import order_name
 from weights2code.views.features import BEFORE, Feature
 
+#: Seconds of a usual machine: a step of all features at a position, a node of one at a row.
+STEP, CELL = 2e-5, 2.5e-9
 #: Features whose values are computed at a time.
 TOGETHER = 256
 #: Positions that are looked at first.
 FIRST = 800
+#: Features of an update that are simple, and those that are looked at at all.
+SIMPLE, MOST = 512, 2560
 #: Of more different values a column is no code, and of more it is no small number.
 FEW, SMALL = 12, 40
 #: How far back windows go, and what is put in order.
 WIDEST, LAST = 9, 3
-#: Running totals that there are extrema of.
-MOST_TOTALS = 12
+#: Running totals that there are extrema of, and tests that are taken from each other.
+MOST_TOTALS, SIGNED = 16, 8
 #: Formulas that are keys; how keys compare with what is asked for.
 MOST_KEYS = 40
 ORDERED: tuple[Relation, ...] = ("eq", "lt", "gt", "le", "ge")
@@ -61,6 +66,8 @@ class Source:
     sequences: Sequences
     quantities: list[Quantity] = field(default_factory=list)
     tests: list[Quantity] = field(default_factory=list)
+    #: What levels rise and fall by besides: quantities less a number or negated, tests less others.
+    changes: list[Quantity] = field(default_factory=list)
     #: How many sequences are looked at first.
     first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)
@@ -71,7 +78,7 @@ class Source:
         self.names = (*self.problem.inputs, *self.problem.outputs)
         self.valid = self.sequences.valid
         self.first = max(1, FIRST // x.shape[1])
-        seen: set[tuple[bool, bytes]] = set()
+        seen: set[tuple[str, bytes]] = set()
         columns = [Var(name) for name in self.problem.inputs]
         domains = self.problem.domains
         values = {v: x[..., i] for i, v in enumerate(columns)}
@@ -82,7 +89,7 @@ class Source:
         said = [v for v, domain in zip(columns, domains, strict=True) if domain.categories]
         numbers = [v for v in columns if v not in said]
 
-        def add(expr: Expr, cost: float, *, test: bool = False) -> None:
+        def add(expr: Expr, cost: float, kind: str = "quantities") -> None:
             with np.errstate(all="ignore"):
                 found = evaluate(expr, {v: values[v] for v in expr.variables()})
             found = np.broadcast_to(np.asarray(found, float), x.shape[:2])
@@ -90,10 +97,10 @@ class Source:
             if not np.isfinite(own).all() or np.ptp(own) == 0:
                 return
             key = own.tobytes()
-            if (test, key) in seen or (not test and (True, key) in seen):
+            if (kind, key) in seen or (kind == "quantities" and ("tests", key) in seen):
                 return
-            seen.add((test, key))
-            (self.tests if test else self.quantities).append(Quantity(expr, cost, found, test))
+            seen.add((kind, key))
+            getattr(self, kind).append(Quantity(expr, cost, found, kind == "tests"))
 
         for v in numbers:
             add(v, 1.0)
@@ -102,48 +109,64 @@ class Source:
             distinct = np.unique(own)
             if len(distinct) == 2 and not domain.categories:
                 high, low = float(distinct[1]), float(distinct[0])
-                add(v.equals(_number(high)), 1.0, test=True)
-                add(v.equals(_number(low)), 1.2, test=True)
+                add(v.equals(_number(high)), 1.0, "tests")
+                add(v.equals(_number(low)), 1.2, "tests")
                 if (low, high) == (0, 1):
                     add(2 * v - 1, 2.0)
+                    add(1 - 2 * v, 2.2)
             elif domain.discrete and len(distinct) <= (SMALL if domain.categories else FEW):
                 for value in distinct.tolist():
-                    add(v.equals(_number(value)), 1.5, test=True)
+                    add(v.equals(_number(value)), 1.5, "tests")
             if not domain.categories and len(distinct) > 2:
+                small = set(_steps(1, 5)) if domain.discrete else set()
                 for value in borders(own):
-                    add(v > _number(value), 2.0, test=True)
+                    add(v > _number(value), 2.0, "tests")
+                for value in sorted({*borders(own), *small} - {0.0}):
+                    add(v - _number(value), 1.5, "changes")
                 if domain.discrete:
-                    add((v % 2).equals(1), 2.5, test=True)
+                    add((v % 2).equals(1), 2.5, "tests")
                 if domain.low < 0:
                     add(op("abs", v), 2.0)
             if domain.categories:
-                add(v.equals(Var(v.name, 1)), 2.0, test=True)
-                add(op("ne", v, Var(v.name, 1)), 2.0, test=True)
+                add(v.equals(Var(v.name, 1)), 2.0, "tests")
+                add(op("ne", v, Var(v.name, 1)), 2.0, "tests")
             else:
                 for sign in ("gt", "lt", "eq", "ne"):
-                    add(op(sign, v, Var(v.name, 1)), 2.0, test=True)
+                    add(op(sign, v, Var(v.name, 1)), 2.0, "tests")
                 if len(distinct) > 2:
                     add(v - Var(v.name, 1), 2.0)
         for a, b in combinations(numbers, 2):
             for sign in ("add", "sub", "mul", "max", "min"):
                 add(op(sign, a, b), 2.0)
             for sign in ("gt", "lt", "eq", "ge"):
-                add(op(sign, a, b), 2.0, test=True)
+                add(op(sign, a, b), 2.0, "tests")
             add(op("abs", a - b), 3.0)
         for a, b in combinations(said, 2):
             if domains[columns.index(a)].categories == domains[columns.index(b)].categories:
-                add(a.equals(b), 2.0, test=True)
+                add(a.equals(b), 2.0, "tests")
         single = list(self.tests)
         for one, other in combinations(single[:12], 2):
             if {v.name for v in one.expr.variables()} != {v.name for v in other.expr.variables()}:
-                add(op("and", one.expr, other.expr), one.cost + other.cost, test=True)
+                add(op("and", one.expr, other.expr), one.cost + other.cost, "tests")
         for v in numbers:
             if np.ptp(values[v][self.valid]) > 1 or not domains[columns.index(v)].discrete:
                 for one in single:
                     if Var(v.name) not in one.expr.variables():
                         add(op("where", one.expr, v, 0), 1.5 + one.cost)
-        self.quantities.sort(key=lambda q: q.cost)
-        self.tests.sort(key=lambda q: q.cost)
+        for one in self.quantities[: 2 * SIGNED]:
+            add(-one.expr, one.cost + 0.5, "changes")
+        for one in single[:SIGNED]:
+            add(op("where", one.expr, 1, -1), one.cost, "changes")
+            for other in single[:SIGNED]:
+                if other is not one:
+                    add(one.expr - other.expr, one.cost + other.cost, "changes")
+        for some in (self.quantities, self.tests, self.changes):
+            some.sort(key=lambda q: q.cost)
+
+    @property
+    def counting(self) -> list[Quantity]:
+        """Changes by one, up and down."""
+        return [q for q in self.changes if np.abs(q.values).max() <= 1]
 
 
 def borders(values: np.ndarray) -> list[float]:
@@ -245,7 +268,8 @@ _s, _q, _p, _r, _c = Var("s", 1), Var("q"), Var("p"), Var("r"), Var("c")
 @dataclass(frozen=True, slots=True)
 class Update:
     """A quantity that goes on from what it was: `s` of its last value, a quantity `q`, tests `p` and `r` and
-    a number `c`. Tests may stand for quantities where `counts`."""
+    a number `c`. Tests may stand for quantities where `counts`, and what a level rises and falls by where it
+    is a `level`."""
 
     name: str
     rule: Expr
@@ -253,7 +277,10 @@ class Update:
     numbers: tuple[float, ...] = ()
     start: float = 0.0
     counts: bool = False
+    level: bool = False
     running: bool = False
+    #: Whether what it was a step ago follows from what it is.
+    now: bool = False
     #: Whether it is looked for where no output is a real number, and of running totals.
     whole: bool = True
     deep: bool = False
@@ -268,16 +295,19 @@ def _steps(low: int, high: int) -> tuple[float, ...]:
 
 
 UPDATES: tuple[Update, ...] = (
-    Update("total", _s + _q, 2.0, counts=True, running=True),
+    Update("total", _s + _q, 2.0, counts=True, running=True, now=True),
     Update("most", op("max", _s, _q), 2.0, start=-inf, running=True, deep=True),
     Update("least", op("min", _s, _q), 2.0, start=inf, running=True, deep=True),
+    Update("clock", (_s + 1) % _c, 2.5, _steps(2, 8), running=True, now=True),
     Update("last", op("where", _p, _q, _s), 3.0),
     Update("since", op("where", _p, 0, _s + 1), 3.0),
     Update("run", op("where", _p, _s + 1, 0), 3.0),
     Update("sum", op("where", _p, 0, _s + _q), 3.5, counts=True),
-    Update("level", op("max", _s + _q, 0), 3.0),
-    Update("level", op("clip", _s + _q, 0, _c), 3.5, (*_steps(1, 10), 12, 15, 16, 20), counts=True),
-    Update("level", op("clip", _s + _q, -_c, _c), 3.5, (*_steps(1, 6), 8, 10)),
+    Update("level", op("max", _s + _q, 0), 3.0, level=True),
+    Update(
+        "level", op("clip", _s + _q, 0, _c), 3.5, (*_steps(1, 10), 12, 15, 16, 20), counts=True, level=True
+    ),
+    Update("level", op("clip", _s + _q, -_c, _c), 3.5, (*_steps(1, 6), 8, 10), level=True),
     Update("level", op("max", _s + _q - _c, 0), 3.5, _steps(1, 5)),
     Update("level", op("max", _s - _c, _q), 3.5, _steps(1, 4)),
     Update("level", op("min", _s + _c, _q), 3.5, _steps(1, 4)),
@@ -287,10 +317,6 @@ UPDATES: tuple[Update, ...] = (
     Update("carry", (_s + _q) // _c, 3.0, (*_steps(2, 10), 16)),
     Update("state", op("where", _p, 1, op("where", _r, 0, _s)), 3.5),
     Update("state", op("where", _p, op("sub", 1, _s), _s), 3.0),
-    Update("level", op("max", _s + op("where", _p, 1, -1), 0), 3.5),
-    Update("level", op("clip", _s + op("where", _p, 1, -1), 0, _c), 3.5, _steps(1, 10)),
-    Update("level", op("max", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0), 4.0),
-    Update("level", op("clip", _s + op("where", _p, 1, op("where", _r, -1, 0)), 0, _c), 4.5, _steps(1, 6)),
     Update("state", op("where", _p, (_s + 1) % _c, op("where", _r, 0, _s)), 4.5, _steps(2, 6)),
     Update("level", _s + op("clip", _q - _s, -_c, _c), 3.5, _steps(1, 5)),
     Update("fading", _s / 2 + _q, 3.0, whole=False),
@@ -331,17 +357,18 @@ class Updated:
                 arrays = [known[v.name] if v.name in known else given[v.name][t] for v in variables]
                 state = np.broadcast_to(np.asarray(function(*arrays), float), (many, n))
                 found[t] = state
+        charge(STEP * self.length + CELL * found.size * update.rule.size())
         now = found.transpose(1, 2, 0)
-        if update.running:
+        if update.now:
             return now
-        before = np.full_like(now, update.start)
+        before = np.full_like(now, update.start if isfinite(update.start) else BEFORE)
         before[..., 1:] = now[..., :-1]
         return np.concatenate([now, before])
 
     @property
     def costs(self) -> np.ndarray:
         found = np.array([cost_of(self.update, one) for one in self.chosen])
-        return found if self.update.running else np.concatenate([found, found + EARLIER])
+        return found if self.update.now else np.concatenate([found, found + EARLIER])
 
     def feature(self, place: int) -> Feature:
         lag, place = divmod(place, len(self.chosen))
@@ -363,8 +390,9 @@ def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quan
     return update.cost + sum(one.cost for one in chosen[:3] if one is not None)
 
 
-def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Updated]:
-    """The features of all updates that run along, or of the others, some at a time, the cheapest of each."""
+def updated(source: Source, *, running: bool, simple: bool = True) -> Iterator[Updated]:
+    """The features of all updates that run along, or of the others, some at a time: the cheapest of each, or
+    what is not so simple."""
     n, length = source.sequences.x.shape[:2]
     unit = Quantity(Const(1), 0.5, np.ones((n, length)))
     whole = all(domain.discrete for domain in source.problem.output_domains)
@@ -373,8 +401,9 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
             continue
         reads = update.reads
         quantities = [*source.quantities, *(totals(source) if update.deep else ())]
-        if update.counts:
-            quantities = sorted([*quantities, *source.tests], key=lambda q: q.cost)
+        more = source.tests + source.counting if update.counts else []
+        more = more + source.changes if update.level else more
+        quantities = sorted([*quantities, *more], key=lambda q: q.cost)
         if update.name == "sum":
             quantities = [unit, *quantities]
         choices = product(
@@ -389,14 +418,14 @@ def updated(source: Source, *, running: bool, most: int = 2500) -> Iterator[Upda
             for c in update.numbers or (0.0,)
         ]
         listed.sort(key=lambda chosen: cost_of(update, chosen))
-        listed = listed[:most]
+        listed = listed[:SIMPLE] if simple else listed[SIMPLE:MOST]
         for first in range(0, len(listed), TOGETHER):
             yield Updated(update, listed[first : first + TOGETHER], length, n)
 
 
 def totals(source: Source) -> Iterator[Quantity]:
     """Running totals of what is cheapest, of which there are extrema."""
-    for quantity in source.quantities[:MOST_TOTALS]:
+    for quantity in sorted([*source.quantities, *source.counting], key=lambda q: q.cost)[:MOST_TOTALS]:
         made = Step("total'", Var("total'", 1) + quantity.expr)
         yield Quantity(Var("total'"), 2.0 + quantity.cost, quantity.values.cumsum(1), steps=(made,))
 
@@ -468,6 +497,7 @@ def windows(source: Source) -> Iterator[Given]:
                 )
                 values.append(_begun(ordered[place - 1], wide))
         if features:
+            charge(10 * CELL * len(values) * x.size)
             yield Given(tuple(features), np.stack(values))
 
 

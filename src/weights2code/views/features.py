@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Feature:
         if not any(v.name == name for definition in own for v in definition_variables(definition)):
             return BEFORE
         start = dict(self.start).get(name, 0.0)
-        return float(start) if isinstance(start, int | float) else BEFORE
+        return float(start) if isinstance(start, int | float) and isfinite(start) else BEFORE
 
     def __str__(self) -> str:
         steps = "; ".join(f"{step.name}[t] = {step.definition}" for step in self.steps)

@@ -173,7 +173,7 @@ def _sees(folder: RunFolder, seasonal: Problem) -> bool:
         return isinstance(graph, dict) and graph.get("length") == seasonal.length
     if not folder.has(MODEL):
         return False
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
-    architecture = Trained.load(folder.file(MODEL), seasonal).model.architecture
+    architecture = Trained.load(folder.file(MODEL), seasonal).weights.architecture
     return seasonal.season is not None and architecture.window > seasonal.season

@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
+from weights2code.progress import at
 from weights2code.views import families
 from weights2code.views.evidence import EXPECTED, REAL, TELLING, Context, Evidence
 from weights2code.views.families import Batch, Given, Source
@@ -30,27 +31,38 @@ CONTEXTS, MOST_CHECKED, KEPT = 8, 24, 120
 #: Features of later families that a view has, beyond the first.
 TOGETHER = 4
 #: Different values of a column from which on near rows are asked too; columns of a window; what a view may
-#: leave of what any two rows differ in, and one of whole numbers; features of a batch, and views of a family,
-#: that near rows are asked about.
+#: leave of what any two rows differ in, and one of whole numbers; features of a batch that the first near
+#: rows are asked about, those that all are, and how many in all; features that are put together.
 MANY, MOST_READ, CONTENT, ALIKE = 48, 14, 0.5, 0.1
-MOST_NEAR, MOST_GROWN = 24, 600
-#: Features that are looked at on the first rows before all are asked, and what one may leave there.
-LARGE, PROMISING = 64, 0.9
+MOST_NEAR, MOST_GROWN, MOST_FOUND, POOL = 48, 6, 400, 24
+#: Features that are looked at on the first rows before all are asked, what one may leave there, and how many
+#: are left for each context.
+LARGE, PROMISING, KEPT_FIRST = 64, 0.9, 24
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
-#: What a view costs more where near rows differ twice as much.
-LEFT = 1.5
+#: What a view costs more where near rows differ twice as much, and differences that are none.
+LEFT, NOTHING = 1.5, 1e-5
 #: Rows that chance makes contradict each other in a view that is well known, of all that can.
 ENOUGH = 0.25
 #: How far back outputs are in a window.
 PAST = 3
 #: How far back values are tried one by one; what one more must leave of what near rows differ in.
 NEARBY, LESS = 4, 0.9
-#: Visible values that a view grows to.
+#: Visible values that a view grows to; how many values an output has that may be a sum modulo them.
 WIDEST = 7
+PRIMES = (2, 3, 5, 7, 11, 13)
 
-#: Where the families are opened: at what their features cost at least, and later where that takes long.
-LEAST = {"running": 3.0, "mean": 4.0, "lookup": 4.0, "window": 4.4, "register": 7.0, "machine": 9.0}
+#: Where the families are opened: at what their features cost at least, and later where that takes long; and
+#: what is said of them while they are looked through.
+FAMILIES = {
+    "running": (3.0, "running totals and extremes"),
+    "mean": (4.0, "averages"),
+    "lookup": (4.0, "lookups"),
+    "window": (4.4, "the last few values"),
+    "register": (7.0, "what is carried along"),
+    "machine": (9.0, "states"),
+    "long register": (11.0, "what is carried along for long"),
+}
 
 Features = tuple[Feature, ...]
 
@@ -125,7 +137,17 @@ class Rows:
         """How little is known of a view, in bits: where rows hardly agree in it, few could contradict it."""
         chance, left = (known.get(frozenset(features)) for known in (self._chance, self._left))
         thin = 0.0 if chance is None else max(0.0, log2(ENOUGH * self.full.most / max(chance, 1.0)))
-        return thin if left is None else thin + LEFT * log2(max(left, 1e-3) / max(self._least, 1e-3))
+        return thin if left is None else thin + LEFT * log2(max(left, NOTHING) / max(self._least, NOTHING))
+
+    @property
+    def least(self) -> float:
+        """What rows differ in that are near in the best of the visible views so far."""
+        known = self._left.items()
+        return min((left for view, left in known if not any(f.steps for f in view)), default=0.0)
+
+    def place(self, features: Features) -> float:
+        """Where a view waits: at what it costs, and later for what speaks against it."""
+        return priced(features) + self.thin(features)
 
     def near(self, features: Features, values: Sequence[np.ndarray] | None = None) -> Scored:
         """What near rows differ in, of features whose values may be known."""
@@ -190,11 +212,13 @@ class Rows:
         if len(batch.costs) < LARGE or not all(context.found for context in contexts):
             return batch
         values = batch.values(self.source.first)[:, self.source.sequences.scored[: self.source.first]]
-        good = np.zeros(len(values), bool)
+        good = set[int]()
         for context in contexts:
             unresolved, kept = context.left(values)
-            good |= unresolved <= PROMISING * kept
-        return batch.some(np.flatnonzero(good))
+            ratio = np.where(kept > 0, unresolved / np.maximum(kept, 1e-9), 1.0)
+            best = np.argsort(ratio + 0.01 * batch.costs, kind="stable")[:KEPT_FIRST]
+            good.update(best[ratio[best] <= PROMISING].tolist())
+        return batch.some(np.array(sorted(good), int))
 
     def confirmed(self, found: Iterable[Scored]) -> list[Features]:
         """Those that are enough on many rows, without what they do not need, the cheapest first."""
@@ -203,7 +227,7 @@ class Rows:
             if self.enough(one.features):
                 small = self.smallest(one.features)
                 views.setdefault(frozenset(small), small)
-        return sorted(views.values(), key=lambda view: priced(view) + self.thin(view))
+        return sorted(views.values(), key=self.place)
 
 
 def some_of(sequences: Sequences, most: int) -> Sequences:
@@ -226,36 +250,38 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
     fresh = families.visible(rows.problem, reach, min(BACK, max(reach, 1)))
     fresh += families.seasonal(rows.problem)
     present = tuple(f for f in fresh if f.read.lag == 0)
-    yield "linear", 0.0, linear_views(rows, fresh)
+    yield "linear", 0.0, linear_views(rows, fresh) or modular_views(rows, reach)
     real = rows.few.real or rows.real(present)
     if not real:
         yield "visible", 0.0, visible_views(rows, fresh, reach)
     many = any(len(np.unique(column)) > MANY for column in rows.shown(present))
     if real or many:
-        yield "near", LEAST["running"], near_views(rows, fresh, reach)
+        yield "near", FAMILIES["running"][0], near_views(rows, fresh, reach)
     last = tuple(f for f in fresh if f.read.lag == (f.read.name in outputs))
     contexts = list(dict.fromkeys([(), present, last, *((f,) for f in present[:4])]))
     kept: list[Scored] = []
     near = [f for f in fresh if f.read.lag <= 1]
     coming = list(later_families(rows.source))
     for place, (name, batches) in enumerate(coming):
-        following = LEAST[coming[place + 1][0]] if place + 1 < len(coming) else inf
+        least, said = FAMILIES[name]
+        at("", f"{rows.problem.outputs[rows.row]} by {said}")
+        following = FAMILIES[coming[place + 1][0]][0] if place + 1 < len(coming) else inf
         if real:
             yield name, following, near_grown(rows, contexts[:3], batches)
             continue
         found = rows.grown(contexts, batches)
         if name == "running":
             found += [Scored(view, 0.0) for view in families.histograms(rows.source)]
-        yield name, min(following, 2 * LEAST[name]), rows.confirmed(found)
-        if many:  # sums of what has many values hardly repeat
-            again = dict(later_families(rows.source))[name]
-            yield f"{name} near", following, near_grown(rows, contexts[:3], again, ALIKE)
+        yield name, min(following, 2 * least), rows.confirmed(found)
+        # sums of what has many values hardly repeat
+        again = dict(later_families(rows.source))[name]
+        yield f"{name} near", following, near_grown(rows, contexts[:3], again, ALIKE, wide=not many)
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
         pool = list(dict.fromkeys([*(s.features[-1] for s in kept), *near]))
-        level, joined = kept, []
+        level, joined, traced = kept, [], list(Given.traced(pool, rows.source))
         for _ in range(TOGETHER):
-            level = rows.grown([s.features for s in level[:CONTEXTS]], Given.traced(pool, rows.source))
+            level = rows.grown([s.features for s in level[:CONTEXTS]], traced)
             joined += [s for s in level if s.left == 0]
             level = [s for s in level if s.left > 0]
             if joined or not level:
@@ -274,6 +300,7 @@ def later_families(source: Source) -> Iterator[tuple[str, Iterable[Batch]]]:
     if not source.sequences.given.any():
         yield "register", families.updated(source, running=False)
         yield "machine", machines(source)
+        yield "long register", families.updated(source, running=False, simple=False)
 
 
 def machines(source: Source) -> Iterator[Batch]:
@@ -331,6 +358,49 @@ def linear_views(rows: Rows, fresh: list[Feature]) -> list[Features]:
     return []
 
 
+def modular_views(rows: Rows, reach: int) -> list[Features]:
+    """What a sum of multiples of columns reads that is the output modulo how many values that has, as shift
+    registers and check digits are."""
+    target = rows.few.target
+    modulus = target.max() + 1
+    if rows.problem.output_domains[rows.row].categories or modulus not in PRIMES or target.min() < 0:
+        return []
+    fresh = sorted(families.visible(rows.problem, reach, reach), key=lambda f: f.read.lag)
+    columns = np.column_stack(rows.shown(fresh))
+    inside = (columns != BEFORE).all(1)
+    table = np.column_stack([np.ones(inside.sum()), columns[inside], target[inside]])
+    if len(table) < 4 * len(fresh) or (table != np.floor(table)).any():
+        return []
+    found = solved(table % modulus, int(modulus))
+    if found is None:
+        return []
+    view = tuple(f for f, weight in zip(fresh, found[1:], strict=True) if weight)
+    return [view] if len(view) > 1 else []
+
+
+def solved(table: np.ndarray, modulus: int) -> np.ndarray | None:
+    """Weights of the columns that sum up to the last modulo a prime in every row, of the first columns if
+    several would do; None if there are none."""
+    left = table.astype(np.int64)
+    pivots: list[int] = []
+    for column in range(left.shape[1]):
+        rest = np.flatnonzero(left[len(pivots) :, column])
+        if not len(rest):
+            continue
+        if column == left.shape[1] - 1:
+            return None
+        here, there = len(pivots), len(pivots) + rest[0]
+        left[[here, there]] = left[[there, here]]
+        left[here] = left[here] * pow(int(left[here, column]), -1, modulus) % modulus
+        others = left[:, column].copy()
+        others[here] = 0
+        left = (left - others[:, None] * left[here]) % modulus
+        pivots.append(column)
+    weights = np.zeros(left.shape[1] - 1, np.int64)
+    weights[pivots] = left[: len(pivots), -1]
+    return weights
+
+
 def windows_of(rows: Rows, fresh: Sequence[Feature], widest: int) -> list[Features]:
     """Inputs up to some steps back with outputs up to some, the narrowest first."""
     found = []
@@ -357,24 +427,47 @@ def near_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:
             break
         chosen = best.features
         scored.append(best)
-    return [s.features for s in sorted(scored, key=lambda s: s.left + 0.02 * s.cost)]
+    views = dict.fromkeys(tuple(f for f in fresh if f in s.features) for s in scored)
+    return sorted(views, key=rows.place)
 
 
 def near_grown(
-    rows: Rows, contexts: Sequence[Features], batches: Iterable[Batch], content: float = CONTENT
+    rows: Rows,
+    contexts: Sequence[Features],
+    batches: Iterable[Batch],
+    content: float = CONTENT,
+    *,
+    wide: bool = False,
 ) -> list[Features]:
-    """The same with one feature more, of the cheapest."""
+    """The same with one feature more, of those of many values if it is to be `wide`, and with two."""
     found: list[Scored] = []
-    scored = rows.source.sequences.scored
+    source, scored = rows.source, rows.source.sequences.scored
+    shown = [(some, rows.shown(some)) for some in contexts]
     for batch in batches:
-        values = batch.values()[:, scored]
-        for place in np.argsort(batch.costs, kind="stable")[: min(MOST_NEAR, MOST_GROWN - len(found))]:
-            column = values[place]
-            if not np.isfinite(column).all() or np.ptp(column) == 0:
-                continue
-            feature = batch.feature(int(place))
-            found += [rows.near((*some, feature), [*rows.shown(some), column]) for some in contexts]
-        if time_is_up() or len(found) >= MOST_GROWN:
+        if time_is_up() or len(found) > MOST_FOUND:
             break
-    best = sorted(found, key=lambda s: s.left + 0.02 * s.cost)
+        values = batch.values(source.first)[:, scored[: source.first]]
+        varied = np.isfinite(values).all(1) & (np.ptp(values, axis=1) > 0)
+        if wide:
+            varied &= (np.diff(np.sort(values, axis=1), axis=1) > 0).sum(1) > MANY
+        asked = np.argsort(np.where(varied, batch.costs, inf), kind="stable")[: min(MOST_NEAR, varied.sum())]
+        count = values.shape[1]
+        first = [
+            min(
+                rows.few.near([*(c[:count] for c in columns), values[place]], quick=True)
+                for _, columns in shown
+            )
+            for place in asked
+        ]
+        some = batch.some(asked[np.argsort(first, kind="stable")[:MOST_GROWN]])
+        for place, column in enumerate(some.values()[:, scored]):
+            feature = some.feature(place)
+            found += [rows.near((*chosen, feature), [*columns, column]) for chosen, columns in shown]
+    if not found:
+        return []
+    found.sort(key=lambda s: rows.place(s.features))
+    pool = list(dict.fromkeys(s.features[-1] for s in found[:POOL]))
+    pairs = [(*s.features, f) for s in found[:3] for f in pool if f not in s.features]
+    together = [rows.near(view) for view in pairs if found[0].left >= ALIKE]
+    best = sorted([*found[:POOL], *together], key=lambda s: rows.place(s.features))
     return [s.features for s in best[:3] if s.left < content]

@@ -40,8 +40,11 @@ def states(problem: Problem) -> Iterator[Feature]:
         yield made.at(1, EARLIER)
 
 
-def numbered(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
-    """Numbers of the states and the rule that they have, the shortest first; the last resort is a table."""
+def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: bool = False) -> list[ShortRule]:
+    """Numbers of the states and the rule that they have, the shortest first; the last resort is a table.
+
+    What is found fast is all if it is to be `quick`.
+    """
 
     def formula(columns: np.ndarray, target: np.ndarray) -> Expr | None:
         return formula_of(columns, target, (state, *reads), OF_TWO if machine.states == 2 else OF_MORE)
@@ -51,16 +54,19 @@ def numbered(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[Short
 
     found = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
     found = found or rules_by_actions(machine, state, reads)
-    found = found or short_rules(machine, state, reads, plain=False)
-    if not found and machine.states <= FEW_STATES:
-        found = _in_order(machine, formula)
-    return found or _in_order(machine, table)
+    if not found and not quick:
+        found = short_rules(machine, state, reads, plain=False)
+        if not found and machine.states <= FEW_STATES:
+            found = _in_order(machine, formula)
+    return found or _in_order(machine, table, 1 if quick else None)
 
 
-def _in_order(machine: Machine, rule_of: Callable[[np.ndarray, np.ndarray], Expr | None]) -> list[ShortRule]:
+def _in_order(
+    machine: Machine, rule_of: Callable[[np.ndarray, np.ndarray], Expr | None], most: int | None = None
+) -> list[ShortRule]:
     """The shortest rule of the next state over several orders of the states."""
     found = []
-    for numbers in orders(machine):
+    for numbers in orders(machine)[:most]:
         before, read, after, _ = transitions(machine, numbers[:, None])
         rule = rule_of(np.hstack([before, read]), after[:, 0])
         if rule is not None:

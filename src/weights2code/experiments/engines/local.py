@@ -3,6 +3,7 @@
 A pool of the standard library breaks as a whole when one of its processes is killed; here each process is
 watched by itself, so that the others go on and the sweep decides about the one. Where the system can, a
 server that has imported everything heavy is forked for each job: a fresh process that starts in no time.
+Benchmarks, whose work is no name but a function, are forked from this process, with all that it has drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,13 +25,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from weights2code.effort import THREADS
 from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.jobs import Job
 
 LOG = "log.txt"
 HEAVY = "weights2code.experiments.heavy"
-#: Libraries read these when they are first imported; one thread a process, as many processes as cores.
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 #: Seconds that a process gets to end before it is killed.
 GRACE = 2.0
 
@@ -39,6 +40,7 @@ class _Running:
     job: Job
     process: BaseProcess
     receiver: Connection
+    began: float
 
 
 class Local:
@@ -48,16 +50,28 @@ class Local:
     ----------
     jobs : processes at once; by default as many as there are cores for this process.
     preload : a module that the server imports before it is forked.
+    forked : whether processes are forked from this one.
+    limit : seconds by the clock after which a job is given up.
     """
 
-    def __init__(self, jobs: int | None = None, preload: str = HEAVY) -> None:
+    def __init__(
+        self,
+        jobs: int | None = None,
+        preload: str = HEAVY,
+        *,
+        forked: bool = False,
+        limit: float | None = None,
+    ) -> None:
         self.jobs = jobs or cores()
         self.preload = preload
+        self.limit = limit
         self._queue: deque[tuple[Job, Path]] = deque()
         self._running: list[_Running] = []
         self._stillborn: deque[Finished] = deque()
-        self._context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-        if sys.platform == "linux":
+        self._daemon = not forked  # what is measured may start processes of its own
+        method = "fork" if forked else "forkserver" if sys.platform == "linux" else "spawn"
+        self._context: Any = multiprocessing.get_context(method)
+        if method == "forkserver":
             self._context.set_forkserver_preload([preload])
 
     def __enter__(self) -> Local:
@@ -85,21 +99,37 @@ class Local:
         """As `wait`, or None as soon as one of these connections has something to read."""
         if self._stillborn:
             return self._stillborn.popleft()
-        ready = connection.wait([*called, *(running.receiver for running in self._running)])
+        receivers = [*called, *(running.receiver for running in self._running)]
+        while not (ready := connection.wait(receivers, timeout=None if self.limit is None else 1.0)):
+            if (running := self._overdue()) is not None:
+                running.process.kill()
+                return self._over(running, self._given_up(running))
         if any(other in ready for other in called):
             return None
         running = next(running for running in self._running if running.receiver in ready)
+        return self._over(running, self._read(running))
+
+    def _over(self, running: _Running, finished: Finished) -> Finished:
         self._running.remove(running)
-        finished = self._read(running)
         self._fill()
         return finished
+
+    def _overdue(self) -> _Running | None:
+        latest = time.monotonic() - (self.limit or 0.0)
+        return next((running for running in self._running if running.began < latest), None)
+
+    def _given_up(self, running: _Running) -> Finished:
+        self._end(running)
+        return Finished(
+            running.job.key, error=f"ended by force after {self.limit:g} s", seconds=self.limit or 0.0
+        )
 
     def _fill(self) -> None:
         while self._queue and len(self._running) < self.jobs:
             job, folder = self._queue.popleft()
             receiver, sender = self._context.Pipe(duplex=False)
             process = self._context.Process(
-                target=_work, args=(sender, job.to_dict(), str(folder)), name=job.key, daemon=True
+                target=_work, args=(sender, job, folder), name=job.key, daemon=self._daemon
             )
             try:
                 with one_thread_each():
@@ -109,7 +139,7 @@ class Local:
                 reason = f"its process could not be started ({type(error).__name__}: {error})"
                 self._stillborn.append(Finished(job.key, error=reason, lost=True))
             else:
-                self._running.append(_Running(job, process, receiver))
+                self._running.append(_Running(job, process, receiver, time.monotonic()))
             finally:
                 sender.close()  # the worker has the only one: when it dies, the receiver sees the end
 
@@ -164,17 +194,16 @@ def _epitaph(code: int | None) -> str:
     return f"its process ended with exit code {code} before the work was done"
 
 
-def _work(sender: Connection, job: dict[str, Any], folder: str) -> None:
+def _work(sender: Connection, job: Job, folder: Path) -> None:
     """What a process does: the job, with its output in a file, and one message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the sweep, which ends its processes
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    log = place / LOG
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / LOG
     with open(log, "ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    finished = attempt(Job.from_dict(job), place)
+    finished = attempt(job, folder)
     sys.stdout.flush()
     sys.stderr.flush()
     if not log.stat().st_size:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weights2code.data import Sequences
-from weights2code.effort import time_is_up
+from weights2code.effort import charge, time_is_up
 from weights2code.graph import DiscreteGraph, Node, OperatorNode
 
 #: The largest error of a whole number that needs nothing done, and one that is too large; errors, of the
@@ -28,6 +28,8 @@ DIGITS, ROUND_DIGITS, NEARLY_ROUND = 11, 6, 1e-7
 #: Rows that weights are solved on, rounds in which the worst of the others join them, and in which large
 #: errors get more weight.
 MOST_ROWS, ROUNDS, REWEIGHTED = 4000, 2, 8
+#: All that for a row and a pair of columns, in seconds of a usual machine.
+SOLVED = 4e-9
 #: Shares of the largest singular value below which a direction is none, the firmest first; larger weights
 #: than this only magnify rounding.
 FIRMNESS, LARGEST = (1e-4, 1e-7, 1e-13), 1e6
@@ -194,6 +196,7 @@ def _least_largest(features: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     weight from round to round, and the best of all rounds is kept."""
     best, least = np.zeros(features.shape[1]), np.inf
     exact = EXACT * _size(wanted)
+    charge(SOLVED * len(features) * features.shape[1] ** 2)
     for firmness in FIRMNESS:
         solution = np.linalg.lstsq(features, wanted, rcond=firmness)[0]
         error = float(np.abs(features @ solution - wanted).max(initial=0.0))

@@ -109,13 +109,13 @@ class Search:
         table = Table(problem.variables, problem.domains, problem.X[rows], told)
         goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
         kept = max(RESERVE * problem.effort.left, min(LEAST_RESERVE, 0.4 * problem.effort.left))
-        problem.effort.spend(kept)
+        problem.effort.left -= kept
         self.began = problem.effort.left
         root = Task(table, goal, problem)
         self.rough(root)
         self.start(root)
         self.walk()
-        problem.effort.spend(-kept)
+        problem.effort.left += kept
         if self.collector.exact is None and self.floor is None:
             self.last(root)
 

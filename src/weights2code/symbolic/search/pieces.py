@@ -131,13 +131,16 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
         # then through rows that nothing holds on so far: what is seldom stands out there
-        rows, before = rows[~np.any(goal.agrees(np.array(values)), axis=0)[rows]], len(rows)
+        rows, before = (
+            rows[~np.any(goal.agrees(np.array(values).reshape(-1, len(y))), axis=0)[rows]],
+            len(rows),
+        )
         if len(rows) > FEWER * before:
             break
     for row in rows[:LEVELS]:
         level = simplest(float(y[row]), slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
-    V, cost = np.array(values), np.array(costs)
+    V, cost = np.array(values).reshape(-1, len(y)), np.array(costs)
     right = goal.agrees(V)
     order = np.lexsort((cost, -right.sum(axis=1)))
     _, first = np.unique(np.packbits(right[order], axis=1), axis=0, return_index=True)

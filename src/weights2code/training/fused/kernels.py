@@ -12,7 +12,8 @@ is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = m
 changes the basis. Summed over b first it is what a key answers to each function of a query, so that a pair
 of query and key costs one multiplication a boundary.
 
-Sizes that differ from task to task are arguments, not constants, so that a kernel is compiled once for all.
+What a kernel is given has the name that `program` knows it by. Sizes that differ from task to task are
+arguments, not constants, so that a kernel is compiled once for all.
 Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
 """
 
@@ -25,7 +26,7 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 
-#: Columns of the table of schedules, which has a row a step for each recipe: one over the temperature, the
+#: Columns of the table of schedules, which has a row a step: one over the temperature, the
 #: blend of softmax and sparsemax, the factor of the noise, the leak of hidden units, the learning rate, what
 #: weights shrink by, and the corrections of the moments.
 COLDNESS = tl.constexpr(0)
@@ -42,9 +43,9 @@ NEVER = tl.constexpr(-1e30)
 
 #: Arguments that differ from task to task: no kernel is compiled anew for a value of theirs.
 SIZES = (
-    "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
-    "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
-    "ALL_STEPS", "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW",
+    "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "CHOICE_PARTS", "first_row", "ROWS",
+    "SEEN", "TABLE_ROWS", "base", "first_submlp", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS",
+    "weights_size", "table_size", "factors_size", "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW",
     "BEGIN", "SEQUENCES",
 )  # fmt: skip
 
@@ -83,9 +84,9 @@ def gumbel(index, key, FAST: tl.constexpr):
 
 
 @triton.jit
-def numbers_of(schedule, recipe, step, ALL_STEPS):
-    """Where the numbers of a step lie, for a member of that recipe."""
-    return schedule + (recipe * ALL_STEPS + step) * SCHEDULES
+def numbers_of(schedule, step):
+    """Where the numbers of a step lie."""
+    return schedule + step * SCHEDULES
 
 
 @once_for_all
@@ -112,18 +113,18 @@ def fetch(
 
 @once_for_all
 def choose(
-    logits, allowed, table, soft, sparse, step, schedule, recipes, ALL_STEPS, seed, ROWS, WIDTH,
-    FAST: tl.constexpr, BLOCK: tl.constexpr,
+    choices, allowed, table, soft, sparse, step, schedule, seed, WIDTH, FAST: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Sample every row of the table of choices: a blend of softmax and sparsemax with Gumbel noise."""
     row = tl.program_id(0)
     option = tl.arange(0, BLOCK)
     now = tl.load(step)
-    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    numbers = numbers_of(schedule, now)
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     open_ = tl.load(allowed + at, mask=option < WIDTH, other=0) != 0
-    z = tl.load(logits + at, mask=option < WIDTH, other=0.0)
+    z = tl.load(choices + at, mask=option < WIDTH, other=0.0)
     z = z * cold + tl.load(numbers + NOISE) * gumbel(at, noise_key(now, seed * 64), FAST)
     z = tl.where(open_, z, NEVER)
     z = z - tl.max(z, 0)
@@ -143,27 +144,27 @@ def choose(
 
 @once_for_all
 def choose_backward(
-    parts, soft, sparse, gradient, step, schedule, recipes, ALL_STEPS, parts_stride, ROWS, WIDTH, PARTS,
+    table_parts, soft, sparse, choices_parts, step, schedule, table_size, WIDTH, CHOICE_PARTS,
     PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The gradient of the logits from that of the table, which lies there in parts."""
     row = tl.program_id(0)
     option = tl.arange(0, BLOCK)
     now = tl.load(step)
-    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    numbers = numbers_of(schedule, now)
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     inside = option < WIDTH
     part = tl.arange(0, PART_BLOCK)[:, None]
-    there = (part < PARTS) & inside[None, :]
-    g = tl.sum(tl.load(parts + part * parts_stride + at[None, :], mask=there, other=0.0), 0)
+    there = (part < CHOICE_PARTS) & inside[None, :]
+    g = tl.sum(tl.load(table_parts + part * table_size + at[None, :], mask=there, other=0.0), 0)
     p = tl.load(soft + at, mask=inside, other=0.0)
     q = tl.load(sparse + at, mask=inside, other=0.0)
     held = q > 0.0
     mean = tl.sum(tl.where(held, g, 0.0), 0) / tl.sum(held.to(tl.float32), 0)
     from_soft = p * (g - tl.sum(p * g, 0))
     from_sparse = tl.where(held, g - mean, 0.0)
-    tl.store(gradient + at, (from_soft + alpha * (from_sparse - from_soft)) * cold, mask=inside)
+    tl.store(choices_parts + at, (from_soft + alpha * (from_sparse - from_soft)) * cold, mask=inside)
 
 
 @triton.jit
@@ -178,16 +179,16 @@ def change_of_basis():
 
 
 @triton.jit
-def compare(queries, keys, factors, BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr):
+def compare(query_table, key_table, factors, BOUNDARIES: tl.constexpr, EMBEDDING: tl.constexpr):
     """What the boundaries of queries and keys say to each other: one small table for each head."""
     head = tl.program_id(0)
     a, w = tl.arange(0, 16), tl.arange(0, 16)
-    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < WIDTH)
-    at = head * BOUNDARIES * WIDTH + a[:, None] * WIDTH + w[None, :]
-    query = tl.load(queries + at, mask=inside, other=0.0)
-    key = tl.load(keys + at, mask=inside, other=0.0)
+    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < EMBEDDING)
+    at = head * BOUNDARIES * EMBEDDING + a[:, None] * EMBEDDING + w[None, :]
+    query = tl.load(query_table + at, mask=inside, other=0.0)
+    key = tl.load(key_table + at, mask=inside, other=0.0)
     basis = change_of_basis()
-    query = tl.dot(tl.trans(basis), query, input_precision="ieee") * (1.0 / WIDTH**0.5)
+    query = tl.dot(tl.trans(basis), query, input_precision="ieee") * (1.0 / EMBEDDING**0.5)
     key = tl.dot(tl.trans(basis), key, input_precision="ieee")
     product = tl.dot(query, tl.trans(key), input_precision="ieee")
     both = (a[:, None] < BOUNDARIES) & (a[None, :] < BOUNDARIES)
@@ -197,8 +198,8 @@ def compare(queries, keys, factors, BOUNDARIES: tl.constexpr, WIDTH: tl.constexp
 
 @once_for_all
 def compare_backward(
-    queries, keys, parts, query_gradient, key_gradient, parts_stride,
-    PARTS: tl.constexpr, BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
+    query_table, key_table, factor_parts, query_table_parts, key_table_parts, factors_size,
+    PARTS: tl.constexpr, BOUNDARIES: tl.constexpr, EMBEDDING: tl.constexpr,
 ):  # fmt: skip
     """The gradients of both embeddings from the parts of that of the factors."""
     head = tl.program_id(0)
@@ -207,16 +208,16 @@ def compare_backward(
     own = head * BOUNDARIES * BOUNDARIES + a[:, None] * BOUNDARIES + a[None, :]
     g = tl.zeros((16, 16), tl.float32)
     for part in tl.static_range(PARTS):
-        g += tl.load(parts + part * parts_stride + own, mask=both, other=0.0)
+        g += tl.load(factor_parts + part * factors_size + own, mask=both, other=0.0)
     basis = change_of_basis()
     g = tl.dot(tl.dot(basis, g, input_precision="ieee"), tl.trans(basis), input_precision="ieee")
-    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < WIDTH)
-    at = head * BOUNDARIES * WIDTH + a[:, None] * WIDTH + w[None, :]
-    query = tl.load(queries + at, mask=inside, other=0.0)
-    key = tl.load(keys + at, mask=inside, other=0.0)
-    scale = 1.0 / WIDTH**0.5
-    tl.store(query_gradient + at, tl.dot(g, key, input_precision="ieee") * scale, mask=inside)
-    tl.store(key_gradient + at, tl.dot(tl.trans(g), query, input_precision="ieee") * scale, mask=inside)
+    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < EMBEDDING)
+    at = head * BOUNDARIES * EMBEDDING + a[:, None] * EMBEDDING + w[None, :]
+    query = tl.load(query_table + at, mask=inside, other=0.0)
+    key = tl.load(key_table + at, mask=inside, other=0.0)
+    scale = 1.0 / EMBEDDING**0.5
+    tl.store(query_table_parts + at, tl.dot(g, key, input_precision="ieee") * scale, mask=inside)
+    tl.store(key_table_parts + at, tl.dot(tl.trans(g), query, input_precision="ieee") * scale, mask=inside)
 
 
 @once_for_all
@@ -245,9 +246,9 @@ def read(
 
 @once_for_all
 def read_backward(
-    stream, table, read_gradient, stream_gradient, parts, parts_stride, first_row, ROWS, SEEN, TABLE_ROWS,
-    WIDTH, VARIABLES, FIRST, COLUMNS, PARTS, ADDED,
-    ROW_BLOCK: tl.constexpr, SEEN_BLOCK: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+    stream, table, read_gradient, stream_gradient, table_parts, table_size, first_row, ROWS, SEEN,
+    TABLE_ROWS, WIDTH, VARIABLES, FIRST, COLUMNS, CHOICE_PARTS, ADDED, ROW_BLOCK: tl.constexpr,
+    SEEN_BLOCK: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Add what the reads ask for to the stream's gradient from column ADDED on (before it, that is the first
     to be written), and leave the part of the table's gradient."""
@@ -257,8 +258,8 @@ def read_backward(
     known = (r[:, None] < ROWS) & (v[None, :] < SEEN)
     weight = tl.load(table + at, mask=known, other=0.0)
     total = tl.zeros((ROW_BLOCK, SEEN_BLOCK), tl.float32)
-    for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
-        column = FIRST + (turn * PARTS + part) * BLOCK + tl.arange(0, BLOCK)
+    for turn in range((COLUMNS - FIRST + CHOICE_PARTS * BLOCK - 1) // (CHOICE_PARTS * BLOCK)):
+        column = FIRST + (turn * CHOICE_PARTS + part) * BLOCK + tl.arange(0, BLOCK)
         inside = column < COLUMNS
         g = tl.load(
             read_gradient + (member * ROWS + r[:, None]) * COLUMNS + column[None, :],
@@ -271,7 +272,7 @@ def read_backward(
         back = tl.dot(tl.trans(weight), g, input_precision=PRECISION)
         tl.store(stream_gradient + place, before + back, mask=seen)
         total += tl.dot(g, tl.trans(x), input_precision=PRECISION)
-    tl.store(parts + part * parts_stride + at, total, mask=known)
+    tl.store(table_parts + part * table_size + at, total, mask=known)
 
 
 @triton.jit
@@ -290,15 +291,15 @@ def bends(x, BOUNDARIES: tl.constexpr):
 
 @once_for_all
 def answer(
-    reads, factors, answers, used, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH,
-    BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+    reads, factors, answers, shown, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH,
+    BATCH, BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """What keys answer to each function of a query: a score is their sum, weighted by these functions.
 
     `answers` have the layout (member, head, position, boundary, batch).
     """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
-    if tl.load(used + member * VARIABLES + base + own) == 0:
+    if tl.load(shown + member * VARIABLES + base + own) == 0:
         return
     start = tl.program_id(1) * BLOCK
     position, sequence = start // BATCH, start % BATCH + tl.arange(0, BLOCK)
@@ -337,8 +338,8 @@ def tiles_of(place, keys, lane, STRIDE, LENGTH, SEQUENCES, COUNT: tl.constexpr, 
 @triton.jit
 def attend_one(
     i, q, keys, answer, values, bias, empty, cold, alpha, noise, key, stream, scores, nulls, shares,
-    thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW,
-    BOUNDARIES: tl.constexpr, FAST: tl.constexpr, TILES: tl.constexpr,
+    thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES: tl.constexpr, FAST: tl.constexpr,
+    TILES: tl.constexpr,
 ):  # fmt: skip
     """The output of one query of every sequence."""
     slot = (first_query + i) * (LENGTH + 1)
@@ -392,8 +393,8 @@ def attend_one(
 
 @once_for_all
 def attend(
-    reads, stream, answers, bias, null, scores, nulls, shares, thresholds, used, step, schedule, recipes,
-    ALL_STEPS, salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW,
+    reads, stream, answers, relative_bias, null_score, scores, nulls, shares, thresholds, shown, step,
+    schedule, salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW,
     BEGIN, BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, FAST: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -403,13 +404,13 @@ def attend(
     """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
     variable = member * VARIABLES + base + own
-    if tl.load(used + variable) == 0:
+    if tl.load(shown + variable) == 0:
         return
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     TILES: tl.constexpr = 1 if REST == 0 else 2
     keys = keys_of(KEYS, REST)
     now = tl.load(step)
-    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
+    numbers = numbers_of(schedule, now)
     cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
     queries = reads + (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
     first_query = (member * HEADS + own) * LENGTH
@@ -421,23 +422,17 @@ def attend(
         queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
     )  # fmt: skip
     head = member * ALL_HEADS + first_head + own
-    empty = tl.load(null + head) * cold
+    empty = tl.load(null_score + head) * cold
     key = noise_key(now, salt)
-    for i in range(BEGIN, tl.minimum(LENGTH, KEYS)):
-        q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
-        attend_one(
-            i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values, bias + head * WINDOW,
-            empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES, scores, nulls, shares,
-            thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES, FAST, 1,
-        )  # fmt: skip
-    if REST > 0:
-        for i in range(tl.maximum(BEGIN, KEYS), LENGTH):
+    for tile in tl.static_range(TILES):  # early queries look at the first tile of keys alone
+        end = tl.minimum(LENGTH, KEYS) if tile == 0 else LENGTH
+        for i in range(tl.maximum(BEGIN, tile * KEYS), end):
             q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
             attend_one(
                 i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values,
-                bias + head * WINDOW, empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES,
-                scores, nulls, shares, thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES,
-                FAST, 2,
+                relative_bias + head * WINDOW, empty, cold, alpha, noise, key,
+                stream + variable * LENGTH * SEQUENCES, scores, nulls, shares, thresholds, first_query, lane,
+                LENGTH, SEQUENCES, WINDOW, BOUNDARIES, FAST, tile + 1,
             )  # fmt: skip
 
 
@@ -508,19 +503,19 @@ def attend_one_backward(
 
 @once_for_all
 def attend_backward(
-    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient, used,
-    step, schedule, recipes, ALL_STEPS, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN,
+    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient,
+    shown, step, schedule, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN,
     BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of queries, answers and values; scores and null scores are replaced by their gradients."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
     variable = member * VARIABLES + base + own
-    if tl.load(used + variable) == 0:
+    if tl.load(shown + variable) == 0:
         return
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     TILES: tl.constexpr = 1 if REST == 0 else 2
     keys = keys_of(KEYS, REST)
-    numbers = numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS)
+    numbers = numbers_of(schedule, tl.load(step))
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     row = (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
     queries, gradients = reads + row, stream_gradient + variable * LENGTH * SEQUENCES
@@ -533,41 +528,25 @@ def attend_backward(
         queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
     )  # fmt: skip
     totals = ()
-    for _ in tl.static_range(BOUNDARIES + 1):
-        totals = totals + (tl.zeros_like(values[0]),)  # noqa: RUF005
-    # what the next query needs is on its way while one is worked at
-    last = tl.minimum(LENGTH, KEYS) - 1
-    ahead = kept_of(
-        tl.minimum(BEGIN, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
-        lane, LENGTH, SEQUENCES, 1,
-    )  # fmt: skip
-    for i in range(BEGIN, last + 1):
-        kept = ahead
-        ahead = kept_of(
-            tl.minimum(i + 1, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
-            lane, LENGTH, SEQUENCES, 1,
-        )  # fmt: skip
-        totals = attend_one_backward(
-            i, kept, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha, low,
-            scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 1,
-        )  # fmt: skip
-    if REST > 0:
+    for tile in tl.static_range(TILES):
         for _ in tl.static_range(BOUNDARIES + 1):
-            totals = totals + (tl.zeros_like(values[1]),)  # noqa: RUF005
-        begin = tl.maximum(BEGIN, KEYS)
-        late = kept_of(
-            begin, keys, scores, nulls, shares, thresholds, queries, gradients, first_query, lane, LENGTH,
-            SEQUENCES, 2,
+            totals = totals + (tl.zeros_like(values[tile]),)  # noqa: RUF005
+        first = tl.maximum(BEGIN, tile * KEYS)
+        last = (tl.minimum(LENGTH, KEYS) if tile == 0 else LENGTH) - 1
+        # what the next query needs is on its way while one is worked at
+        ahead = kept_of(
+            tl.minimum(first, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
+            lane, LENGTH, SEQUENCES, tile + 1,
         )  # fmt: skip
-        for i in range(begin, LENGTH):
-            kept_late = late
-            late = kept_of(
-                tl.minimum(i + 1, LENGTH - 1), keys, scores, nulls, shares, thresholds, queries, gradients,
-                first_query, lane, LENGTH, SEQUENCES, 2,
+        for i in range(first, last + 1):
+            kept = ahead
+            ahead = kept_of(
+                tl.minimum(i + 1, last), keys, scores, nulls, shares, thresholds, queries, gradients,
+                first_query, lane, LENGTH, SEQUENCES, tile + 1,
             )  # fmt: skip
             totals = attend_one_backward(
-                i, kept_late, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha,
-                low, scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 2,
+                i, kept, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha, low,
+                scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, tile + 1,
             )  # fmt: skip
     for t in tl.static_range(TILES):
         known = (keys[t] < LENGTH)[:, None] & (lane >= 0)[None, :]
@@ -581,12 +560,12 @@ def attend_backward(
 
 @once_for_all
 def bias_backward(
-    score_gradient, null_gradient, bias_gradient, bias_null_gradient, used, base, first_head, HEADS,
-    ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
+    scores, nulls, relative_bias_parts, null_score_parts, shown, base, first_head, HEADS, ALL_HEADS,
+    VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of a head's biases, one program for each distance, and of its null score, by the last one."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
-    if tl.load(used + member * VARIABLES + base + own) == 0:
+    if tl.load(shown + member * VARIABLES + base + own) == 0:
         return
     distance = tl.program_id(1)
     lane = tl.arange(0, BLOCK)
@@ -597,8 +576,8 @@ def bias_backward(
         for i in range(BEGIN, LENGTH):
             for start in range(0, BATCH, BLOCK):
                 at = (first_query + i) * BATCH + start + lane
-                total += tl.load(null_gradient + at, mask=start + lane < BATCH, other=0.0)
-        tl.store(bias_null_gradient + head, tl.sum(total, 0))
+                total += tl.load(nulls + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(null_score_parts + head, tl.sum(total, 0))
     else:
         # the last distance stands for all that are farther
         for i in range(tl.maximum(BEGIN, distance), LENGTH):
@@ -606,19 +585,19 @@ def bias_backward(
             for key in range(first_key, i - distance + 1):
                 for start in range(0, BATCH, BLOCK):
                     at = ((first_query + i) * LENGTH + key) * BATCH + start + lane
-                    total += tl.load(score_gradient + at, mask=start + lane < BATCH, other=0.0)
-        tl.store(bias_gradient + head * WINDOW + distance, tl.sum(total, 0))
+                    total += tl.load(scores + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(relative_bias_parts + head * WINDOW + distance, tl.sum(total, 0))
 
 
 @once_for_all
 def answer_backward(
-    reads, factors, answer_gradient, read_gradient, parts, parts_stride, used, low, scale, base, first_head,
-    HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, PARTS,
-    BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+    reads, factors, answer_gradient, read_gradient, factor_parts, factors_size, shown, low, scale, base,
+    first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, PARTS, BOUNDARIES: tl.constexpr,
+    PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of keys and the parts of the gradient of the factors, from what answers were asked for."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
-    if tl.load(used + member * VARIABLES + base + own) == 0:
+    if tl.load(shown + member * VARIABLES + base + own) == 0:
         return
     part = tl.program_id(1)
     boundary = tl.arange(0, 16)[:, None]
@@ -648,70 +627,69 @@ def answer_backward(
         within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
         key_total = tl.where(within, tl.sum(steep, 0) * scale, 0.0)
         tl.store(read_gradient + (row + position) * BATCH + sequence, key_total, mask=inside)
-    tl.store(parts + part * parts_stride + at, total, mask=both)
+    tl.store(factor_parts + part * factors_size + at, total, mask=both)
 
 
 @once_for_all
 def operate(
-    operands, stream, inner, inner_bias, outer, outer_bias, used, step, schedule, recipes, ALL_STEPS, base,
-    layer, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
-    ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+    operands, stream, hidden_weight, hidden_bias, output_weight, output_bias, shown, step, schedule,
+    first_submlp, layer, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS, ARITY: tl.constexpr,
+    HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Outputs of a layer's sub-MLPs from their operands; hidden units stay in registers."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
-    if tl.load(used + member * VARIABLES + base + own) == 0:
+    if tl.load(shown + member * VARIABLES + first_submlp + own) == 0:
         return
     column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < COLUMNS
-    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
+    leak = tl.load(numbers_of(schedule, tl.load(step)) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)
     mlp = (member * LAYERS + layer) * SUBMLPS + own
-    pre = tl.load(inner_bias + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)[:, None]
+    pre = tl.load(hidden_bias + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)[:, None]
     pre = pre + tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
     for k in tl.static_range(ARITY):
-        weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=h < HIDDEN, other=0.0)
+        weight = tl.load(hidden_weight + (mlp * HIDDEN + h) * ARITY + k, mask=h < HIDDEN, other=0.0)
         row = (member * SUBMLPS + own) * ARITY + k
         u = tl.load(operands + row * COLUMNS + column, mask=inside, other=0.0)
         pre += weight[:, None] * u[None, :]
     active = tl.where(pre > 0.0, pre, leak * pre)
-    weight = tl.load(outer + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)
-    out = tl.sum(weight[:, None] * active, 0) + tl.load(outer_bias + mlp)
-    tl.store(stream + (member * VARIABLES + base + own) * COLUMNS + column, out, mask=inside)
+    weight = tl.load(output_weight + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)
+    out = tl.sum(weight[:, None] * active, 0) + tl.load(output_bias + mlp)
+    tl.store(stream + (member * VARIABLES + first_submlp + own) * COLUMNS + column, out, mask=inside)
 
 
 @once_for_all
 def operate_backward(
-    operands, stream_gradient, inner, inner_bias, outer, operand_gradient,
-    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, used, step, schedule, recipes,
-    ALL_STEPS, base, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    operands, stream_gradient, hidden_weight, hidden_bias, output_weight, operand_gradient,
+    hidden_weight_parts, hidden_bias_parts, output_weight_parts, output_bias_parts, weights_size, shown,
+    step, schedule, first_submlp, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of operands and weights; hidden units are computed again."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
-    if tl.load(used + member * VARIABLES + base + own) == 0:
+    if tl.load(shown + member * VARIABLES + first_submlp + own) == 0:
         return
     part = tl.program_id(1)
-    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
+    leak = tl.load(numbers_of(schedule, tl.load(step)) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)
     known = h < HIDDEN
     mlp = (member * LAYERS + layer) * SUBMLPS + own
-    bias = tl.load(inner_bias + mlp * HIDDEN + h, mask=known, other=0.0)
-    out_weight = tl.load(outer + mlp * HIDDEN + h, mask=known, other=0.0)
+    bias = tl.load(hidden_bias + mlp * HIDDEN + h, mask=known, other=0.0)
+    out_weight = tl.load(output_weight + mlp * HIDDEN + h, mask=known, other=0.0)
     bias_total = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
     outer_total = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
-    total0 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)  # of the weights of each operand; four at most
-    total1 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
-    total2 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
-    total3 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    totals = ()  # of the weights of each operand
+    for _ in tl.static_range(ARITY):
+        totals = totals + (tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32),)  # noqa: RUF005
     last_total = tl.zeros((BLOCK,), tl.float32)
-    gradient = stream_gradient + (member * VARIABLES + base + own) * COLUMNS
+    gradient = stream_gradient + (member * VARIABLES + first_submlp + own) * COLUMNS
     rows = (member * SUBMLPS + own) * ARITY
     for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
         column = FIRST + (turn * PARTS + part) * BLOCK + tl.arange(0, BLOCK)
         inside = column < COLUMNS
         pre = bias[:, None] + tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
         for k in tl.static_range(ARITY):
-            weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
+            weight = tl.load(hidden_weight + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
             u = tl.load(operands + (rows + k) * COLUMNS + column, mask=inside, other=0.0)
             pre += weight[:, None] * u[None, :]
         g = tl.load(gradient + column, mask=inside, other=0.0)
@@ -719,38 +697,28 @@ def operate_backward(
         change = tl.where(pre > 0.0, 1.0, leak) * out_weight[:, None] * g[None, :]
         bias_total += change
         last_total += g
+        more = ()
         for k in tl.static_range(ARITY):
-            weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
+            weight = tl.load(hidden_weight + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
             back = tl.sum(change * weight[:, None], 0)
             tl.store(operand_gradient + (rows + k) * COLUMNS + column, back, mask=inside)
             u = tl.load(operands + (rows + k) * COLUMNS + column, mask=inside, other=0.0)
-            if k == 0:
-                total0 += change * u[None, :]
-            elif k == 1:
-                total1 += change * u[None, :]
-            elif k == 2:
-                total2 += change * u[None, :]
-            else:
-                total3 += change * u[None, :]
-    at = part * parts_stride
-    tl.store(inner_bias_parts + at + mlp * HIDDEN + h, tl.sum(bias_total, 1), mask=known)
-    tl.store(outer_parts + at + mlp * HIDDEN + h, tl.sum(outer_total, 1), mask=known)
-    tl.store(outer_bias_parts + at + mlp, tl.sum(last_total, 0))
-    own_inner = inner_parts + at + (mlp * HIDDEN + h) * ARITY
-    tl.store(own_inner, tl.sum(total0, 1), mask=known)
-    if ARITY > 1:
-        tl.store(own_inner + 1, tl.sum(total1, 1), mask=known)
-    if ARITY > 2:
-        tl.store(own_inner + 2, tl.sum(total2, 1), mask=known)
-    if ARITY > 3:
-        tl.store(own_inner + 3, tl.sum(total3, 1), mask=known)
+            more = more + (totals[k] + change * u[None, :],)  # noqa: RUF005
+        totals = more
+    at = part * weights_size
+    tl.store(hidden_bias_parts + at + mlp * HIDDEN + h, tl.sum(bias_total, 1), mask=known)
+    tl.store(output_weight_parts + at + mlp * HIDDEN + h, tl.sum(outer_total, 1), mask=known)
+    tl.store(output_bias_parts + at + mlp, tl.sum(last_total, 0))
+    for k in tl.static_range(ARITY):
+        place = hidden_weight_parts + at + (mlp * HIDDEN + h) * ARITY + k
+        tl.store(place, tl.sum(totals[k], 1), mask=known)
 
 
 @once_for_all
 def predict(
-    stream, stream_gradient, goals, head, shown, head_parts, losses, parts_stride, weights, VARIABLES, FIRST,
-    COLUMNS, MEMBERS, PARTS,
-    OUTPUTS: tl.constexpr, VARIABLE_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+    stream, stream_gradient, goals, head, shown, head_parts, losses, weights_size, loss_weights, VARIABLES,
+    FIRST, COLUMNS, MEMBERS, PARTS, OUTPUTS: tl.constexpr, VARIABLE_BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The linear head, its loss, and the gradients of the head and of the stream.
 
@@ -765,7 +733,7 @@ def predict(
         row = (member * OUTPUTS + o) * (VARIABLES + 1)
         weight = tl.where(seen, tl.load(head + row + v, mask=known, other=0.0), 0.0)
         intercept = tl.load(head + row + VARIABLES)
-        size = tl.load(weights + o)
+        size = tl.load(loss_weights + o)
         total = tl.zeros((VARIABLE_BLOCK, BLOCK), tl.float32)
         last = tl.zeros((BLOCK,), tl.float32)
         for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
@@ -784,7 +752,7 @@ def predict(
             tl.store(stream_gradient + at, back, mask=both)
             total += x * g[None, :]
             last += g
-        own_head = head_parts + part * parts_stride + row
+        own_head = head_parts + part * weights_size + row
         tl.store(own_head + v, tl.where(seen, tl.sum(total, 1), 0.0), mask=known)
         tl.store(own_head + VARIABLES, tl.sum(last, 0))
     own = losses + part * MEMBERS + member
@@ -793,19 +761,15 @@ def predict(
 
 @once_for_all
 def update(
-    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS,
-    PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+    weights, parts, first, second, penalty, step, schedule, weights_size, PARTS, PART_BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """AdamW on all weights at once, from the parts of their gradient.
-
-    `owners` say for every weight which recipe it is trained with.
-    """
+    """AdamW on all weights at once, from the parts of their gradient."""
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = place < count
-    recipe = tl.load(owners + place, mask=inside, other=0)
-    numbers = numbers_of(schedule, recipe, tl.load(step), ALL_STEPS)
+    inside = place < weights_size
+    numbers = numbers_of(schedule, tl.load(step))
     part = tl.arange(0, PART_BLOCK)
-    at = parts + part[:, None] * count + place[None, :]
+    at = parts + part[:, None] * weights_size + place[None, :]
     there = (part < PARTS)[:, None] & inside[None, :]
     g = tl.sum(tl.load(at, mask=there, other=0.0), 0)
     w = tl.load(weights + place, mask=inside, other=0.0)
