@@ -1,88 +1,90 @@
 """Decompile models and say what came of it: rule, departure, questions, seconds, beside AALpy where it can.
 
-python benchmarks/decompile/make.py gallery && python benchmarks/decompile/measure.py gallery
-python benchmarks/decompile/measure.py DIR          files of others: DIR/models.json says their rules
-python benchmarks/decompile/measure.py --page       writes what is recorded into docs/decompile.md
+    python benchmarks/decompile/measure.py [--part gallery|damaged|mistaken|others] [--models DIR]
+
+Models of the gallery, and those that are damaged, are trained if they are not there. Mistaken ones are
+functions that are wrong 1 in 100 times, without a pattern. Those of others lie in DIR, where `models.json`
+says their rules.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from meant import RULES, mistaken
+from networks import columns_of, drawn, make
+from recipes import DAMAGED, GALLERY, MISTAKEN
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from networks import columns_of, drawn
-
-import records
-from rules import RULES
-from weights2code.cli.decompile import ranges
 from weights2code.decompilation.driver import decompile, host_of
+from weights2code.decompilation.files import ranges
 from weights2code.decompilation.model import Asking, introduced
 from weights2code.errors import InputError
+from weights2code.experiments.benchmark import Options, run
+from weights2code.experiments.jobs import Row
 from weights2code.tasks.task import read_columns
 
-ROOT = Path(__file__).parents[2]
-RECORDS, FOLDER = Path(__file__).parent / "results", Path("runs/decompile")
-PAGE = ROOT / "docs/decompile.md"
+OWN = {"gallery": GALLERY, "damaged": DAMAGED}
 #: Sequences that a program is compared with its rule on, and rows that AALpy may read.
 COMPARED, MOST_LETTERS = 300, 12
 
 
-def own(name: str) -> list[dict[str, Any]]:
-    """Models of ours, each with its rule as a function of (n, T, columns)."""
-    rows = json.loads((FOLDER / name / "models.json").read_text(encoding="utf-8"))
-    return [{**row, "path": FOLDER / name / row["file"], "rule": RULES[row["task"]]} for row in rows]
+def cases(options: Options) -> dict[str, Row]:
+    folder = Path(options.models or Path("runs/decompile") / options.part)
+    found: list[Row]
+    if options.part == "others":
+        found = [theirs(folder, name, known) for name, known in read(folder).items()]
+    elif options.part == "mistaken":
+        found = [
+            {"name": name, "path": mistaken(RULES[name], inputs), "rule": RULES[name], "inputs": inputs}
+            | {"length": length}
+            for name, inputs, length in MISTAKEN
+        ]
+    else:
+        made = make(OWN[options.part], RULES, folder)
+        found = [{**row, "path": folder / row["file"], "rule": RULES[row["task"]]} for row in made]
+    ways = () if options.part in ("damaged", "mistaken") else ("L*", "KV")
+    return {model["name"]: model | {"ways": ways} for model in found}
 
 
-def others(folder: Path) -> list[dict[str, Any]]:
-    """Models of others: their rule is a text that defines `rule(xs)` for one sequence."""
-    rows = []
-    for name, known in json.loads((folder / "models.json").read_text(encoding="utf-8")).items():
-        space: dict[str, Any] = {}
-        exec(known["source"], space)
-
-        def rule(x: np.ndarray, one: Any = space["rule"]) -> np.ndarray:
-            plain = x[..., 0] if x.shape[2] == 1 else x
-            return np.array([one(row.tolist()) for row in plain], float)
-
-        inputs = ",".join(f"{column}={a}..{b}" for column, (a, b) in known["inputs"].items())
-        departures = known["departures"] or []
-        shortest = min((one["length"] for one in departures), default=None)
-        rows.append(
-            {
-                "name": name,
-                "path": folder / known["file"],
-                "rule": rule,
-                "inputs": inputs,
-                "length": known["length"],
-                "known": shortest,
-            }
-        )
-    return rows
+def read(folder: Path) -> Row:
+    return json.loads((folder / "models.json").read_text(encoding="utf-8"))
 
 
-def measured(model: dict[str, Any]) -> dict[str, Any]:
-    """One row: what came of a model."""
+def theirs(folder: Path, name: str, known: Row) -> Row:
+    """A model of others: its rule is a text that defines `rule(xs)` for one sequence."""
+    space: dict[str, Any] = {}
+    exec(known["source"], space)
+
+    def rule(x: np.ndarray) -> np.ndarray:
+        plain = x[..., 0] if x.shape[2] == 1 else x
+        return np.array([space["rule"](row.tolist()) for row in plain], float)
+
+    inputs = ",".join(f"{column}={a}..{b}" for column, (a, b) in known["inputs"].items())
+    shortest = min((one["length"] for one in known["departures"] or ()), default=None)
+    row = {"name": name, "path": folder / known["file"], "rule": rule, "inputs": inputs}
+    return row | {"length": known["length"], "known": shortest}
+
+
+def measure(model: Row) -> Row:
+    """What came of a model."""
     began, cpu = time.monotonic(), time.process_time()
-    found = decompile(str(model["path"]), ranges(model["inputs"]), model["length"])
-    row: dict[str, Any] = {"name": model["name"], "length": model["length"], "known": model.get("known")}
+    found = decompile(model["path"], ranges(model["inputs"]), model["length"])
+    row: Row = {"name": model["name"], "length": model["length"], "known": model.get("known")}
     row |= {"seconds": round(time.monotonic() - began, 1), "cpu": round(time.process_time() - cpu, 1)}
+    row |= {way: learned(model, way) for way in model["ways"]}
     if found.program is None or found.model is None:
         return {**row, "right": False, "formula": None}
-    shortest = found.shortest
     return {
         **row,
         "right": is_meant(found.program.recurrence, model),
         "formula": found.program.formula(),
         "verdict": found.model.verdict,
-        "departs": None if shortest is None else len(shortest.inputs),
+        "departs": None if found.shortest is None else len(found.shortest.inputs),
         "proven": found.model.proven_shortest,
         "agreement": {str(n): share for n, share in found.agreement.items()},
         "queries": found.model.queries,
@@ -92,27 +94,24 @@ def measured(model: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_meant(program: Any, model: dict[str, Any]) -> bool:
+def is_meant(program: Any, model: Row) -> bool:
     """Whether the program is the rule, on fresh sequences of two lengths."""
-    rng = np.random.default_rng(99)
-    whole = model.get("classes", 1) != 0
+    rng, near = np.random.default_rng(99), 0.5 if model.get("classes", 1) else 0.02
     for length in (model["length"], 3 * model["length"]):
         x = drawn(rng, model["inputs"], COMPARED, length)
-        apart = np.abs(program.run(x)[..., 0] - model["rule"](x))
-        if apart.max() > (0.5 if whole else 0.02):
+        if np.abs(program.run(x)[..., 0] - model["rule"](x)).max() > near:
             return False
     return True
 
 
-def learned(model: dict[str, Any], way: str, seconds: float = 15.0) -> dict[str, Any] | None:
+def learned(model: Row, way: str, seconds: float = 15.0) -> Row | None:
     """The same model by AALpy: questions, seconds and states; None if its rows are many or no numbers."""
     from aalpy.base import SUL
     from aalpy.learning_algs import run_KV, run_Lstar
     from aalpy.oracles import RandomWMethodEqOracle
 
     columns = columns_of(model["inputs"])
-    count = int(np.prod([b - a + 1 if whole else 1e9 for a, b, whole in columns]))
-    if count > MOST_LETTERS:
+    if np.prod([b - a + 1 if whole else 1e9 for a, b, whole in columns]) > MOST_LETTERS:
         return None
     host = host_of(str(model["path"]))
     try:
@@ -135,84 +134,29 @@ def learned(model: dict[str, Any], way: str, seconds: float = 15.0) -> dict[str,
             def query(self, word: Any) -> list[float]:
                 if time.monotonic() - began > seconds:
                     raise TimeoutError
-                if not len(word):
-                    return []
-                return asked(rows[list(word)][None])[0][0, :, 0].tolist()
+                return asked(rows[list(word)][None])[0][0, :, 0].tolist() if len(word) else []
 
         random.seed(0)
         system, alphabet = Answers(), list(range(len(rows)))
         oracle = RandomWMethodEqOracle(alphabet, system, walks_per_state=50, walk_len=model["length"] // 2)
-        run = {"L*": run_Lstar, "KV": run_KV}[way]
+        learn, said = (
+            {"L*": run_Lstar, "KV": run_KV}[way],
+            {"cache_and_non_det_check": False, "print_level": 0},
+        )
         try:
-            machine = run(alphabet, system, oracle, "mealy", cache_and_non_det_check=False, print_level=0)
-            states = len(machine.states)
+            states = len(learn(alphabet, system, oracle, "mealy", **said).states)
         except (TimeoutError, InputError):  # it asks for longer sequences than the model takes
             states = None
-        return {
-            "queries": asked.queries,
-            "seconds": round(time.monotonic() - began, 2),
-            "states": states,
-        }
+        took = round(time.monotonic() - began, 2)
+        return {"queries": asked.queries, "seconds": took, "states": states}
     finally:
         host.close()
 
 
-def main() -> None:
-    given = sys.argv[1:] or ["gallery"]
-    if given == ["--page"]:
-        write_page()
-        return
-    name = given[0]
-    models = own(name) if name in ("gallery", "damaged") else others(Path(name))
-    rows = []
-    for model in models:
-        row = measured(model)
-        if name != "damaged":
-            row |= {way: learned(model, way) for way in ("L*", "KV")}
-        rows.append(row)
-        print(json.dumps(row), flush=True)
-    record = RECORDS / f"{name if name in ('gallery', 'damaged') else 'others'}.json"
-    command = "python benchmarks/decompile/measure.py " + (name if record.stem != "others" else "DIR")
-    records.write_record(record, command, "cpu", rows=rows)
-
-
-def write_page() -> None:
-    """The tables of `docs/decompile.md`, between their marks."""
-    text = PAGE.read_text(encoding="utf-8")
-    for file in sorted(RECORDS.glob("*.json")):
-        begin, end = f"<!-- figures: {file.stem} -->", f"<!-- end of figures: {file.stem} -->"
-        if begin in text:
-            before, rest = text.split(begin)
-            record = json.loads(file.read_text(encoding="utf-8"))
-            text = f"{before}{begin}\n\n{_table(record['rows'])}\n\n{end}{rest.split(end)[1]}"
-    PAGE.write_text(text, encoding="utf-8")
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
-    beside = any("L*" in row for row in rows)
-    head = "| model | rule | departs after | questions for the rule | seconds | in all |"
-    line = "|---|---|---:|---:|---:|---:|"
-    head += " AALpy L\\*, KV: questions, seconds, states |" if beside else ""
-    line += "---|" if beside else ""
-    made = [head, line]
-    for row in rows:
-        departs = row.get("departs")
-        where = "" if departs is None else f"{departs}{' (proven)' if row['proven'] else ''}"
-        known = f", known {row['known']}" if row.get("known") else ""
-        rule = "meant" if row["right"] else "none" if row["formula"] is None else "another"
-        cells = [row["name"], rule, where + known, row.get("rule_queries", "")]
-        cells += [row.get("rule_seconds", ""), f"{row['seconds']} s"]
-        if beside:
-            cells.append("; ".join(_of(row[way]) for way in ("L*", "KV") if row.get(way)))
-        made.append(f"| {' | '.join(map(str, cells))} |")
-    right = sum(row["right"] for row in rows)
-    return "\n".join(made) + f"\n\nThe meant rule came out of {right} of {len(rows)} models."
-
-
-def _of(found: dict[str, Any]) -> str:
-    states = "none" if found["states"] is None else found["states"]
-    return f"{found['queries']}, {found['seconds']}, {states}"
+def told(row: Row) -> str:
+    return f"{row['key']}: {row['error'] or row['formula']} ({row['seconds']:.1f} s)"
 
 
 if __name__ == "__main__":
-    main()
+    own = {"part": ["gallery", "damaged", "mistaken", "others"], "models": ""}
+    run(__file__, __doc__, cases, measure, record=lambda asked: asked.part, show=told, processes=1, **own)

@@ -44,3 +44,14 @@ DAMAGED = [
         replace(recipe, name=f"{recipe.name}_rounded", bits=4),
     )
 ]
+
+#: Rules that a plain function follows but for 1 in 100 outputs: the name, its inputs, the length.
+MISTAKEN = [
+    ("parity", "x=0..1", 10),
+    ("modulo", "x=0..2", 10),
+    ("six_states", "x=0..1", 12),
+    ("two_ones", "x=0..1", 10),
+    ("latch", "x=0..2", 12),
+    ("highest", "x=0..5", 10),
+    ("same_key", "key=0..3,value=0..4", 12),
+]

@@ -22,12 +22,26 @@ class OutOfTime(Exception):
     """The time for merging is up."""
 
 
+def measure(x: np.ndarray, y: np.ndarray, task: Task, seed: int, limit: float) -> dict[str, Any]:
+    """States, whether they are right as programs must be, and seconds; no states if the time was up."""
+    began = time.perf_counter()
+    try:
+        with no_longer_than(limit):
+            machine = merged(x, y)
+    except OutOfTime:
+        return {"rpni_states": None, "rpni_exact": False, "rpni_seconds": limit}
+    return {
+        "rpni_seconds": round(time.perf_counter() - began, 3),
+        "rpni_states": len(machine.states),
+        "rpni_exact": solves(lambda x: outputs(machine, x), task, seed).solved,
+    }
+
+
 def merged(x: np.ndarray, y: np.ndarray) -> Any:
     """The Moore machine that RPNI makes of sequences of whole numbers, one output."""
     labels: dict[tuple[Any, ...], Any] = {(): START}
-    for word, outputs in zip(as_symbols(x), y[:, :, 0].astype(int).tolist(), strict=True):
-        for t, output in enumerate(outputs):
-            labels[word[: t + 1]] = output
+    for word, given in zip(as_symbols(x), y[:, :, 0].astype(int).tolist(), strict=True):
+        labels |= {word[: t + 1]: output for t, output in enumerate(given)}
     return run_RPNI(list(labels.items()), automaton_type="moore", print_info=False, input_completeness=None)
 
 
@@ -42,27 +56,10 @@ def outputs(machine: Any, x: np.ndarray) -> np.ndarray:
     for sequence, word in enumerate(as_symbols(x)):
         state = machine.initial_state
         for t, symbol in enumerate(word):
-            state = state.transitions.get(symbol)
-            if state is None:
+            if (state := state.transitions.get(symbol)) is None:
                 break
             y[sequence, t, 0] = state.output
     return y
-
-
-def measure(x: np.ndarray, y: np.ndarray, task: Task, seed: int, limit: float) -> dict[str, Any]:
-    """States, whether they are right as programs must be, and seconds; no states if the time was up."""
-    began = time.perf_counter()
-    try:
-        with no_longer_than(limit):
-            machine = merged(x, y)
-    except OutOfTime:
-        return {"rpni_states": None, "rpni_exact": False, "rpni_seconds": limit}
-    seconds = round(time.perf_counter() - began, 3)
-    return {
-        "rpni_states": len(machine.states),
-        "rpni_exact": solves(lambda x: outputs(machine, x), task, seed).solved,
-        "rpni_seconds": seconds,
-    }
 
 
 @contextmanager

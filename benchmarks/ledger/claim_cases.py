@@ -140,9 +140,9 @@ def _mutants() -> Iterator[Record]:
 
 
 def _machines() -> Iterator[Record]:
+    families = list(machines.FAMILIES.values())
     for number in count():
-        family = machines.FAMILIES[number % len(machines.FAMILIES)]
-        case = family(np.random.default_rng([SEED, number]))
+        case = families[number % len(families)](np.random.default_rng([SEED, number]))
         yield of_program(f"{number:04}", case, number, effort=LITTLE, drawn=256)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 import network_truth
 import truth

@@ -14,25 +14,20 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import calls
-import pool
+import kinds
 import problems
 import questions
-import runs
 import store
 
-from records import write_record
 from weights2code.experiments.engines.local import cores
+from weights2code.experiments.records import write_record
 from weights2code.experiments.tables import markdown
 
 KEPT = Path(__file__).parent / "results" / "kept.json"
@@ -51,16 +46,16 @@ def main() -> None:
     parser.add_argument("--kept", action="store_true", help="measure the kept seeds of the ledger")
     options = parser.parse_args()
     seed = options.seed or FROM + secrets.randbelow(UP_TO - FROM)
-    answer, prepare = runs.replay, runs.prepare
+    kind = kinds.KINDS["runs"]
     if options.leaves:
         sizes = [int(size) for size in options.sizes.split(",")]
         print(f"seed {seed}, leaves, {options.count} programs of each size")
         asked = [
-            record | {"size": size}
+            record | {"size": size, "key": f"{size} {record['key']}"}
             for size in sizes
             for record in questions.leaves(seed, options.count, (size,))
         ]
-        answer, prepare = calls.replay, lambda records: None
+        kind = kinds.KINDS["calls"]
     elif options.kept:
         asked = [record for record in store.read("runs")[1] if record["group"] in problems.KEPT]
         print(f"kept: {', '.join(sorted(problems.KEPT))}")
@@ -68,27 +63,27 @@ def main() -> None:
         group = f"{options.generator} {seed}"
         problems.RANDOM[group] = (options.generator, options.count, seed, None)
         sizes = {program.name: program.size for program in problems.random_programs(group)}
-        asked = [case.record() | {"size": sizes[case.name]} for case in problems.cases(group)]
+        asked = [record | {"size": sizes[record["name"]]} for record in problems.records(group)]
         print(f"seed {seed}, {options.generator}")
-    rows = counted(asked, options.processes, answer, prepare)
+    rows = counted(asked, options.processes, kind)
     print(markdown(tuple(rows[0]), [tuple(row.values()) for row in rows]))
     if options.kept:
-        write_record(KEPT, "python benchmarks/ledger/fresh.py --kept", rows=rows)
+        write_record(KEPT, "python benchmarks/ledger/fresh.py --kept", rows)
 
 
-def counted(
-    asked: list[dict[str, Any]], processes: int, answered: Callable[[Any], Any], prepare: Callable[[Any], Any]
-) -> list[dict[str, Any]]:
+def counted(asked: list[dict[str, Any]], processes: int, kind: kinds.Kind) -> list[dict[str, Any]]:
     """A row a size, and one for all."""
-    prepare(asked)
+    with tempfile.TemporaryDirectory() as folder:  # nothing of it is kept
+        found = kinds.answers(replace(kind, limit=1200.0), asked, f"{folder}/rows", None, processes)
     counts: dict[str, Counter[str]] = {}
-    for record, answer in pool.work_off(asked, answered, processes, batch=1, limit=1200.0):
+    for record in asked:
+        answer = found[record["key"]]
         for size in (str(record.get("size") or record["text"]["size"]), "all"):
-            found = counts.setdefault(size, Counter())
-            found["programs"] += 1
-            found["solved"] += answer.get("solved", False)
-            found["proved"] += answer.get("solved", False) and answer.get("verdict") == "proved"
-            found["seconds"] += round(answer.get("seconds", 0.0))
+            count = counts.setdefault(size, Counter())
+            count["programs"] += 1
+            count["solved"] += answer.get("solved", False)
+            count["proved"] += answer.get("solved", False) and answer.get("verdict") == "proved"
+            count["seconds"] += round(answer.get("seconds", 0.0))
     names = ("programs", "solved", "proved", "seconds")
     return [{"size": size} | {name: counts[size][name] for name in names} for size in sorted(counts)]
 

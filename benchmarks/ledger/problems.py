@@ -12,13 +12,17 @@ import io
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from weights2code.experiments.cases import Case, way_of
+from weights2code.settings import Settings
+
+Record = dict[str, Any]
 BENCHMARKS = Path(__file__).parents[1]
 #: Random programs: the generator, how many, of which seed, and what they keep if only such are taken.
 RANDOM: dict[str, tuple[str, int, int, str | None]] = {
@@ -35,59 +39,33 @@ GROUPS = ("mips", "paper", "languages", "own data", "tables", *RANDOM)
 SECONDS, RANDOM_SECONDS = 120.0, 25.0
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One problem of a group; a step function is its text, which takes long to draw."""
-
-    group: str
-    name: str
-    text: Mapping[str, Any] | None = None
-
-    @property
-    def key(self) -> str:
-        return f"{self.group}/{self.name}"
-
-    @property
-    def seconds(self) -> float:
-        return RANDOM_SECONDS if self.group in RANDOM else SECONDS
-
-    def record(self) -> dict[str, Any]:
-        """How to make it."""
-        told = {"key": self.key, "group": self.group, "name": self.name}
-        return told | ({"text": dict(self.text)} if self.text else {})
+def seconds_of(group: str) -> float:
+    return RANDOM_SECONDS if group in RANDOM else SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search ended with: the outcome's program, verdicts and exit code, and whether it is right."""
-
-    exit: int | None
-    program: Any
-    certificate: dict[str, Any]
-    solved: bool
-
-
-def cases(group: str) -> list[Case]:
-    """All problems of a group."""
+def records(group: str) -> list[Record]:
+    """How to make every problem of a group; a step function is its text, which takes long to draw."""
+    texts: dict[str, Any] = {}
     if group in RANDOM:
-        steps = RANDOM[group][0] == "steps"
-        return [Case(group, p.name, asdict(p) if steps else None) for p in random_programs(group)]
-    if group == "own data":
-        names = [case.name for case in neighbour("own_data", "cases").CASES]
+        texts = {p.name: asdict(p) if RANDOM[group][0] == "steps" else None for p in random_programs(group)}
+    elif group == "own data":
+        texts = dict.fromkeys(case.name for case in neighbour("own_data", "cases").CASES)
     elif group == "tables":
-        names = [table.name for table in neighbour("tables", "fields").TABLES]
+        texts = dict.fromkeys(table.name for table in neighbour("tables", "fields").TABLES)
     else:
         from weights2code import tasks
 
-        suites = {"mips": (), "paper": ("mips",), "languages": ("mips", "paper")}[group]
-        names = [t.name for t in tasks.all_tasks(group) if not set(suites) & set(t.suites)]
-    return [Case(group, name) for name in names]
+        before = {"mips": (), "paper": ("mips",), "languages": ("mips", "paper")}[group]
+        texts = dict.fromkeys(t.name for t in tasks.all_tasks(group) if not set(before) & set(t.suites))
+    return [
+        {"key": f"{group}/{name}", "group": group, "name": name} | ({"text": text} if text else {})
+        for name, text in texts.items()
+    ]
 
 
 @cache
 def random_programs(group: str) -> list[Any]:
-    generator, count, seed, memory = RANDOM[group]
-    return drawn(generator, count, seed, memory)
+    return drawn(*RANDOM[group])
 
 
 def drawn(
@@ -100,75 +78,56 @@ def drawn(
     return neighbour("random_programs", "step_functions").draw(count, seed)
 
 
-def program_of(case: Case) -> Any:
-    """The random program that a case is about."""
-    if case.text is None:
-        return next(program for program in random_programs(case.group) if program.name == case.name)
-    inputs = tuple((name, tuple(bounds)) for name, bounds in case.text["inputs"])
-    read = {**case.text, "inputs": inputs, "tags": tuple(case.text["tags"])}
+def program_of(record: Record) -> Any:
+    """The random program that a record is about."""
+    if "text" not in record:
+        return next(p for p in random_programs(record["group"]) if p.name == record["name"])
+    text = record["text"]
+    inputs = tuple((name, tuple(bounds)) for name, bounds in text["inputs"])
+    read = {**text, "inputs": inputs, "tags": tuple(text["tags"])}
     return neighbour("random_programs", "step_functions").StepProgram(**read)
 
 
-def find(case: Case) -> Found:
-    """Search for the rule of a problem, in this process."""
-    if case.group == "tables":
-        return _fitted(case)
-    from weights2code import pipeline
-    from weights2code.results import certificate_dict
-
-    problem, settings, right = _prepared(case)
-    outcome = pipeline.search(problem, settings)
-    extraction = outcome.extraction
-    certificate = certificate_dict(extraction) if extraction else {}
-    solved = outcome.exit_code == 0 and outcome.program is not None and right(outcome.program)
-    return Found(outcome.exit_code, outcome.program, certificate, solved)
-
-
-def _prepared(case: Case) -> tuple[Any, Any, Callable[[Any], bool]]:
+def case_of(record: Record) -> Case:
     """The problem, the settings, and whether a program is right, by the one judge."""
-    from weights2code import tasks
-    from weights2code.data import file_source
-    from weights2code.experiments.judging import solves
-    from weights2code.settings import Settings
-    from weights2code.source import problem_of
-
-    if case.group in RANDOM:
-        seed, program = RANDOM[case.group][2], program_of(case)
-        problem = neighbour("random_programs", "run").problem_of(program, seed)
-        settings = Settings(seed=seed, time_limit=case.seconds)
-        return problem, settings, lambda found: program.judge(found.run, seed).solved
-    settings = Settings(time_limit=case.seconds)
-    if case.group == "own data":
-        data = next(each for each in neighbour("own_data", "cases").CASES if each.name == case.name)
-        with tempfile.TemporaryDirectory() as folder:
-            path = neighbour("own_data", "make").write(data, Path(folder))
-            problem = problem_of(file_source(path, data.inputs, data.targets, "sequence", "step"), settings)
-        return problem, settings, lambda found: data.judge(found.run).solved
-    task = tasks.get(case.name)
-    return problem_of(case.name, settings), settings, lambda found: solves(found.run, task).solved
+    group, name = record["group"], record["name"]
+    settings = Settings(time_limit=seconds_of(group))
+    if group in RANDOM:
+        seed, program = RANDOM[group][2], program_of(record)
+        made = neighbour("random_programs", "run").problem_of
+        settings = Settings(seed=seed, time_limit=seconds_of(group))
+        return Case(name, lambda _: made(program, seed), lambda run: program.judge(run, seed), settings)
+    if group == "own data":
+        data = next(each for each in neighbour("own_data", "cases").CASES if each.name == name)
+        return Case(name, data.problem, data.judge, settings)
+    return Case.of_task(name, settings)
 
 
-def _fitted(case: Case) -> Found:
-    """A table by the front door: `w2c fit`, and `w2c predict` on a fresh one."""
+def fitted(name: str, more: Callable[[Any], Record]) -> Record:
+    """A table by the front door: `w2c fit`, and `w2c predict` on a fresh one; a row as `solve` has it."""
     from weights2code.cli import main
     from weights2code.results import read_program
     from weights2code.run_folder import open_existing
 
     tables = neighbour("tables", "run")
-    table = next(each for each in tables.TABLES if each.name == case.name)
+    table = next(each for each in tables.TABLES if each.name == name)
     with tempfile.TemporaryDirectory() as folder:
         data, run = Path(folder) / f"{table.name}.csv", Path(folder) / "run"
         tables.write(data, tables.with_holes(table, table.rows(0, table.sequences, table.length)))
         command = ["fit", str(data), "--targets", ",".join(table.targets), "--sequence", "sequence"]
         command += ["--order", "step", *table.options, "--out", str(run), "--json"]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            code = main([*command, "--time-limit", str(case.seconds)])
+            code = main([*command, "--time-limit", str(SECONDS)])
         if not (run / "certificate.json").exists():
-            return Found(code, None, {}, False)
+            return {"exit": code, "solved": False, "verdict": "not extracted", "formula": None}
         program, _ = read_program(open_existing(run, alone=False))
         certificate = json.loads((run / "certificate.json").read_text())
-        judgement = table.judge(lambda x: tables.predicted(table, run, x))
-        return Found(code, program, certificate, code == 0 and judgement.solved)
+        solved = code == 0 and table.judge(lambda x: tables.predicted(table, run, x)).solved
+    row = {"exit": code, "solved": solved, "verdict": certificate["verdict"], "origin": program.how}
+    row |= {"formula": program.formula(), "source": program.source(), "operations": program.operations}
+    row["way"] = way_of(program.origin, certificate["attempts"])
+    row |= {name: (certificate.get(name) or {}).get("verdict", "none") for name in ("network", "taught")}
+    return row | more(program)
 
 
 def neighbour(folder: str, name: str) -> ModuleType:

@@ -12,26 +12,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import calls
 import claims
 import kinds
-import pool
 import problems
 import questions
 import runs
 import store
 
-from records import Rows
 from weights2code.experiments.engines.local import cores
 
-HERE = Path(__file__).parent
 Record = dict[str, Any]
 
 
@@ -39,12 +32,6 @@ def heard_run(record: Record) -> Record:
     """A run whose calls of the engine are written down."""
     calls.listen(record["group"], record["name"])
     return runs.replay(record)
-
-
-def record_runs(groups: list[str], processes: int) -> list[Record]:
-    asked = [case.record() for group in groups for case in problems.cases(group)]
-    runs.prepare(asked)
-    return answered("runs", asked, heard_run, processes)
 
 
 def record_views() -> list[Record]:
@@ -56,29 +43,11 @@ def record_views() -> list[Record]:
     ]
 
 
-def record_calls(processes: int) -> list[Record]:
-    return [
-        record
-        for record in answered("calls", [*calls.heard(), *questions.all_questions()], calls.replay, processes)
-        if calls.worth_keeping(record)
-    ]
-
-
 def answered(name: str, asked: list[Record], answer: Any, processes: int) -> list[Record]:
     """The records with the answers that they get."""
-    rows = Rows(HERE / "runs" / f"{name}-record.jsonl", "record")
-    known = {row["key"]: row["answer"] for row in rows.rows}
-    todo = [record for record in asked if record["key"] not in known]
-    kind = kinds.KINDS[name]
-    for count, (record, found) in enumerate(
-        pool.work_off(todo, answer, processes, batch=kind.batch, limit=kind.limit), start=1
-    ):
-        known[record["key"]] = found
-        rows.add({"key": record["key"], "answer": found})
-        print(f"{count} of {len(todo)}", file=sys.stderr, flush=True)
-    return [
-        record | {"answer": known[record["key"]]} for record in asked if "error" not in known[record["key"]]
-    ]
+    found = kinds.answers(kinds.KINDS[name], asked, f"{name}-record", "record", processes, answer)
+    known = [record | {"answer": found[record["key"]]} for record in asked]
+    return [record for record in known if "solved" in record["answer"]]
 
 
 def main() -> None:
@@ -88,11 +57,14 @@ def main() -> None:
     parser.add_argument("--groups", nargs="*", default=problems.GROUPS, choices=problems.GROUPS)
     options = parser.parse_args()
     if options.kind == "runs":
-        records = record_runs(options.groups, options.processes)
+        asked = [record for group in options.groups for record in problems.records(group)]
+        records = answered("runs", asked, heard_run, options.processes)
     elif options.kind == "views":
         records = record_views()
     elif options.kind == "calls":
-        records = record_calls(options.processes)
+        asked = [*calls.heard(), *questions.all_questions()]
+        found = answered("calls", asked, calls.replay, options.processes)
+        records = [record for record in found if calls.worth_keeping(record)]
     else:
         records = list(claims.make())
     file = store.write(options.kind, records, " ".join(["python benchmarks/ledger/record.py", *sys.argv[1:]]))

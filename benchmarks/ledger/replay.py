@@ -1,13 +1,12 @@
 """Replay the ledger on the code as it is: what is the same, lost, won, longer, shorter, and how long it took.
 
     python benchmarks/ledger/replay.py calls|views|claims|runs [--share 0.1] [--processes N] [--groups G ...]
-                                       [--without STEP ...] [--without-module PATH ...]
+                                       [--without STEP ...]
 
 Exits 1 if more than 1 in 100 of what was solved is lost, or if something is claimed that is not so. A replay
 that was stopped goes on where it was, as long as `src/` is the same. `--without` leaves out steps of the
-engine or rungs of the ladder, `--without-module` a whole module (see `variant.py`). Of kept groups only
-counts are shown. The ratio is of processor
-seconds, now to then; it says most on the recording machine.
+engine or rungs of the ladder, so that what one earns is one command. Of kept groups only counts are shown.
+The ratio is of processor seconds, now to then; it says most on the recording machine.
 """
 
 from __future__ import annotations
@@ -16,23 +15,14 @@ import argparse
 import os
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import kinds
-import pool
 import store
-import variant
 
-from records import Rows
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.tables import markdown
-
-HERE = Path(__file__).parent
 
 #: Share of what was solved that may be lost.
 MOST_LOST = 0.01
@@ -46,20 +36,29 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, help="of the records, the same ones each time")
     parser.add_argument("--processes", type=int, default=cores())
     parser.add_argument("--groups", nargs="*", help="only these groups of records")
-    parser.add_argument(
-        "--without", nargs="*", default=[], metavar="STEP", help="steps or rungs to leave out"
-    )
-    parser.add_argument(
-        "--without-module", nargs="*", default=[], metavar="PATH", help="modules to leave out"
-    )
+    parser.add_argument("--without", nargs="*", default=[], metavar="STEP", help="what to leave out")
     options = parser.parse_args()
     kind = kinds.KINDS[options.kind]
     _, records = store.read(kind.name)
     chosen = [r for r in shared(records, options.share) if not options.groups or r["group"] in options.groups]
-    left_out = [sorted(options.without), sorted(options.without_module)]
-    variant.leave_out(*left_out)
-    answers = answered(kind, chosen, left_out, options.processes)
+    left_out = sorted(options.without)
+    leave_out(left_out)
+    answers = kinds.answers(kind, chosen, f"{kind.work}-replay", left_out, options.processes)
     return shown(kind, chosen, answers)
+
+
+def leave_out(names: list[str]) -> None:
+    """From now on the engine does without these steps, and the ladder without these rungs."""
+    from weights2code.symbolic.search import agenda
+    from weights2code.training import ladder
+
+    known = {*agenda.STEPS, *agenda.REDUCTIONS, "layer", "reduce"}
+    known |= {rung.name for rung in ladder.FAST_LADDER}
+    if strange := [name for name in names if name not in known]:
+        there = ", ".join(sorted(known))
+        raise SystemExit(f"no stage or rung is called {', '.join(strange)}; there are: {there}")
+    agenda.left_out = frozenset(names)
+    ladder.FAST_LADDER = tuple(rung for rung in ladder.FAST_LADDER if rung.name not in names)
 
 
 def shared(records: list[dict[str, Any]], share: float) -> list[dict[str, Any]]:
@@ -74,24 +73,6 @@ def shared(records: list[dict[str, Any]], share: float) -> list[dict[str, Any]]:
             chosen.append(record)
         counts[record["group"]] += 1
     return chosen
-
-
-def answered(
-    kind: kinds.Kind, records: list[dict[str, Any]], left_out: Any, processes: int
-) -> dict[str, Any]:
-    """The answers by key; those that are there already are not asked for again."""
-    rows = Rows(HERE / "runs" / f"{kind.work}-replay.jsonl", left_out)
-    known = {row["key"]: row for row in rows.rows}
-    todo = [record for record in records if record["key"] not in known]
-    kind.prepare(todo)
-    for count, (record, answer) in enumerate(
-        pool.work_off(todo, kind.answer, processes, batch=kind.batch, limit=kind.limit), start=1
-    ):
-        known[record["key"]] = {"key": record["key"], **answer}
-        rows.add(known[record["key"]])
-        if count % kind.every == 0 or count == len(todo):
-            print(f"{count} of {len(todo)}", file=sys.stderr, flush=True)
-    return known
 
 
 def shown(kind: kinds.Kind, records: list[dict[str, Any]], answers: dict[str, Any]) -> int:

@@ -3,110 +3,54 @@
     python benchmarks/network/links.py [--suite paper|mips] [--seeds 0,1,2] [--processes N] [--only TASK ...]
 
 A row a run: the verdict on the program, that on its network as it was trained, and that on the network that
-was taught where that was needed; margin, error and what is covered of the one that equals the program, how it
-was made, how far the listing is from it, and seconds, in all and of the link alone. Results are written to
-`results/links.json` when all runs are there, and `docs/results/network.md` is made from it; a run that was
-stopped goes on where it was. `--only` shows single tasks and records nothing.
+was taught where that was needed, with all that tables say of them; and the seconds of the link alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import time
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-from weights2code import pipeline, tasks
+from weights2code import pipeline
+from weights2code.experiments.benchmark import Case, Options, run, solve
+from weights2code.experiments.jobs import Row
 from weights2code.settings import Settings
 from weights2code.tasks import all_tasks
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows, of_network
-
-HERE = Path(__file__).parent
-SUITES = ("paper", "mips")
+#: Where the pipeline makes, or compares, a network.
+LINKS = ("with_network", "with_made_network")
 
 
-def measure(name: str, seed: int) -> dict[str, Any]:
-    """One run; the link is timed where the pipeline makes it."""
-    task, spent = tasks.get(name), 0.0
-    usual = pipeline.with_network
-
-    def timed(*arguments: Any, **named: Any) -> Any:
-        nonlocal spent
-        began = time.process_time()
-        try:
-            return usual(*arguments, **named)
-        finally:
-            spent += time.process_time() - began
-
-    pipeline.with_network = timed
-    began, busy = time.monotonic(), time.process_time()
-    try:
-        outcome = pipeline.run(name, Settings(seed=seed))
-    finally:
-        pipeline.with_network = usual
-    certificate = outcome.certificate
-    return {
-        "task": name,
-        "seed": seed,
-        "suites": list(task.suites),
-        "whole": task.integer_outputs,
-        "exit_code": outcome.exit_code,
-        "verdict": certificate.verdict if certificate else "not extracted",
-        "origin": str(outcome.program.origin) if outcome.program else None,
-        **of_network(certificate),
-        "seconds": round(time.monotonic() - began, 2),
-        "cpu_seconds": round(time.process_time() - busy, 2),
-        "link_seconds": round(spent, 2),
-    }
+def cases(options: Options) -> dict[str, Case]:
+    suites = ("paper", "mips") if options.suite == "both" else (options.suite,)
+    tasks = dict.fromkeys(task for suite in suites for task in all_tasks(suite))
+    made = [
+        Case.of_task(t.name, Settings(seed=seed), suites=list(t.suites), whole=t.integer_outputs)
+        for t in tasks
+        for seed in options.seeds
+    ]
+    return {case.name: case for case in made}
 
 
-def measured(item: tuple[str, int]) -> dict[str, Any]:
-    return measure(*item)
+def measure(case: Case) -> Row:
+    """A run in a process of its own, whose links are timed where they are made."""
+    spent = 0.0
 
+    def timed(link: Any) -> Any:
+        def linked(*arguments: Any, **named: Any) -> Any:
+            nonlocal spent
+            began = time.process_time()
+            try:
+                return link(*arguments, **named)
+            finally:
+                spent += time.process_time() - began
 
-def show(row: dict[str, Any]) -> None:
-    networks = (row["network"], "taught", row["taught"], row["made"])
-    words = (row["task"], row["seed"], row["verdict"], *networks, row["covers"], row["margin"])
-    print(*words, row["network_error"], f"{row['link_seconds']} of {row['cpu_seconds']} s", flush=True)
+        return linked
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--suite", choices=SUITES, default=None)
-    parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--record", default="links")
-    parser.add_argument("--only", nargs="*", default=None)
-    options = parser.parse_args()
-    seeds = [int(seed) for seed in options.seeds.split(",")]
-    suites = SUITES if options.suite is None else (options.suite,)
-    names = list(dict.fromkeys(task.name for suite in suites for task in all_tasks(suite)))
-    asked = [(name, seed) for seed in seeds for name in options.only or names]
-    rows = None
-    if options.only is None:
-        rows = Rows(HERE / "runs" / f"{options.record}.jsonl", [options.suite, seeds])
-        done = {(row["task"], row["seed"]) for row in rows.rows}
-        asked = [item for item in asked if item not in done]
-    # every run in a fresh process: what one leaves in memory must not cost the next
-    with get_context("spawn").Pool(options.processes, maxtasksperchild=8) as pool:
-        for row in pool.imap_unordered(measured, asked):
-            show(row)
-            if rows is not None:
-                rows.add(row)
-    if rows is None:
-        return
-    order = {name: place for place, name in enumerate(names)}
-    rows.rows.sort(key=lambda row: (order[row["task"]], row["seed"]))
-    command = " ".join(["python benchmarks/network/links.py", *sys.argv[1:]])
-    spent = round(sum(row["cpu_seconds"] for row in rows.rows), 1)
-    rows.finish(HERE / "results" / f"{options.record}.json", command, run_seconds=spent)
+    for name in LINKS:
+        setattr(pipeline, name, timed(getattr(pipeline, name)))
+    return solve(case) | {"link_seconds": round(spent, 2)}
 
 
 if __name__ == "__main__":
-    main()
+    run(__file__, __doc__, cases, measure, suite=["both", "paper", "mips"], seeds=(0, 1, 2))

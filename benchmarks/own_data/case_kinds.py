@@ -5,12 +5,22 @@ The machines are for judging only: what is fitted sees nothing but the file.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from weights2code.data import Problem, file_source
 from weights2code.experiments.judging import Judgement, Run, solved
+from weights2code.language import Definition, Expr, Recurrence, Retrieval, formula
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+
+#: Rows of a single long sequence.
+ROWS = 2000
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 Machine = Callable[[np.ndarray], np.ndarray]
@@ -33,10 +43,12 @@ class Case:
     machine: Machine
     noise: float = 0.0
     long: bool = False
-    hard: bool = False
-    group: str = ""
+    group: str = "simple"
     shape: tuple[int, int, int] = (300, 8, 16)
     flips: float = 0.0
+    #: Of deep rules: whether it was kept back at first, and the rule itself.
+    part: str = ""
+    rule: Recurrence | None = None
 
     @property
     def length(self) -> int:
@@ -56,9 +68,50 @@ class Case:
         return solved(run, truth, draw, self.length, noise=noise, seed=1)
 
     @property
-    def kind(self) -> str:
-        """The group that results are counted in: simple, hard or fresh."""
-        return self.group or ("hard" if self.hard else "simple")
+    def labels(self) -> dict[str, Any]:
+        """What its row says of it, apart from what is found."""
+        known = {"name": self.name, "field": self.field, "group": self.group}
+        if self.rule is None:
+            return known
+        return known | {"part": self.part, "steps": len(self.rule.steps), "rule": self.law()}
+
+    def law(self) -> str:
+        """The rule on one line."""
+        assert self.rule is not None
+        return "; ".join(f"{step.name}[t] = {_shown(step.definition)}" for step in self.rule.steps)
+
+    def problem(self, settings: Settings) -> Problem:
+        """What the search sees: the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.write(Path(folder))
+            return problem_of(file_source(path, self.inputs, self.targets, "sequence", "step"), settings)
+
+    def write(self, folder: Path) -> Path:
+        """As CSV: `sequence`, `step`, inputs, targets; always the same bytes."""
+        rng = np.random.default_rng([0, *self.name.encode()])
+        count, shortest, longest = self.shape
+        lengths = [ROWS] if self.long else rng.integers(shortest, longest + 1, count).tolist()
+        path = folder / f"{self.name}.csv"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(",".join(("sequence", "step", *self.inputs, *self.targets)) + "\n")
+            for sequence, length in enumerate(lengths):
+                x = self.draw(rng, length)
+                y = self.machine(x)
+                if self.noise:
+                    y = (y + rng.normal(size=y.shape) * self.noise).round(4)
+                if self.flips:
+                    y = np.where(rng.random(y.shape) < self.flips, 1 - y, y)
+                for step, row in enumerate(np.concatenate([x, y], 1).tolist()):
+                    cells = (repr(int(v)) if v.is_integer() else repr(v) for v in row)
+                    file.write(",".join((str(sequence), str(step), *cells)) + "\n")
+        return path
+
+
+def _shown(rule: Definition) -> str:
+    if isinstance(rule, Retrieval):
+        return f"{rule.value} at the last {rule.key} == {formula(rule.query)}"
+    assert isinstance(rule, Expr), "no rule of these counts"
+    return formula(rule)
 
 
 def bits(columns: int, share: float = 0.5) -> Draw:
@@ -91,21 +144,44 @@ def walk(low: int, high: int) -> Draw:
     return draw
 
 
-def recur(step: Callable[..., object], start: object = 0.0) -> Machine:
-    """A machine from `step(state, *inputs at t)`, whose state is its output."""
+def drifting(low: float, high: float, most: float, digits: int = 0) -> Draw:
+    """A column that moves by at most `most` a step."""
+
+    def draw(rng: np.random.Generator, T: int) -> np.ndarray:
+        value, out = rng.uniform(low, high), []
+        for _ in range(T):
+            value = float(np.clip(value + rng.uniform(-most, most), low, high))
+            out.append(round(value, digits))
+        return np.array(out)[:, None]
+
+    return draw
+
+
+def among(*values: float) -> Draw:
+    """One column of values from a list."""
+    return lambda rng, T: rng.choice(np.array(values, float), T)[:, None]
+
+
+def stepping(step: Callable[..., tuple[Any, ...]], start: Any) -> Machine:
+    """A machine from `step(state, *inputs at t) -> state, outputs`."""
 
     def machine(x: np.ndarray) -> np.ndarray:
         state, out = start, []
         for row in x.tolist():
-            state = step(state, *row)
-            out.append(state)
-        return np.array(out, float).reshape(len(x), -1)
+            state, *answers = step(state, *row)
+            out.append(answers)
+        return np.array(out, float)
 
     return machine
 
 
-def pointwise(function: Callable[..., object]) -> Machine:
-    return lambda x: np.array([function(*row) for row in x.tolist()], float).reshape(len(x), -1)
+def recur(step: Callable[..., Any], start: Any = 0.0) -> Machine:
+    """A machine whose state is its output."""
+    return stepping(lambda state, *row: (new := step(state, *row), new), start)
+
+
+def pointwise(function: Callable[..., Any]) -> Machine:
+    return stepping(lambda _, *row: (None, function(*row)), None)
 
 
 def window(size: int, function: Callable[[np.ndarray], float], before: float = 0.0) -> Machine:
@@ -118,43 +194,13 @@ def window(size: int, function: Callable[[np.ndarray], float], before: float = 0
     return machine
 
 
-def stored(x: np.ndarray) -> np.ndarray:
-    """Column 0 is a key, column 1 a value: what was stored under the same key last, 0 if nothing was."""
-    table: dict[float, float] = {}
-    out = []
-    for key, value in x.tolist():
-        out.append(table.get(key, 0.0))
-        table[key] = value
-    return np.array(out)[:, None]
+#: Column 0 is a key, column 1 a value: what was stored under the same key last, 0 if nothing was.
+stored = stepping(lambda table, key, value: (table | {key: value}, table.get(key, 0.0)), {})
 
 
 def with_carry(base: int) -> Machine:
-    def machine(x: np.ndarray) -> np.ndarray:
-        carry, out = 0, []
-        for a, b in x.astype(int).tolist():
-            out.append((a + b + carry) % base)
-            carry = (a + b + carry) // base
-        return np.array(out, float)[:, None]
-
-    return machine
+    return stepping(lambda over, a, b: ((a + b + over) // base, (a + b + over) % base), 0)
 
 
 def with_borrow(base: int) -> Machine:
-    def machine(x: np.ndarray) -> np.ndarray:
-        borrow, out = 0, []
-        for a, b in x.astype(int).tolist():
-            out.append((a - b - borrow) % base)
-            borrow = int(a - b - borrow < 0)
-        return np.array(out, float)[:, None]
-
-    return machine
-
-
-def elevator(x: np.ndarray) -> np.ndarray:
-    """Buttons up and down, door open; the car moves only with the door closed, between floors 0 and 4."""
-    floor, out = 0, []
-    for up, down, door in x.astype(int).tolist():
-        if not door:
-            floor = min(max(floor + up - down, 0), 4)
-        out.append(floor)
-    return np.array(out, float)[:, None]
+    return stepping(lambda over, a, b: (a - b - over < 0, (a - b - over) % base), False)

@@ -1,20 +1,19 @@
-"""Ten million rows of a hundred columns: what `w2c fit` costs in memory and seconds, beside PyArrow alone.
+"""Large files: what `w2c fit` costs in memory and seconds, beside PyArrow alone.
 
-    python benchmarks/own_data/wide.py [--rows N] [--csv-rows N]
+    python benchmarks/own_data/wide.py [--rows N] [--csv-rows N] --processes 1
 
-The file holds a tank (inflow, outflow, level, minute by minute: one sequence) and 96 columns that have
-nothing to do with it. Each row of the record is one command in a process of its own, with three inputs named
-or with all columns, from Parquet and from CSV. Seconds are counted from the start of the command, imports
-included. Beside them stand the seconds that PyArrow takes for the same columns in a process of its own, on
-one thread as we do, and of a Parquet file one column after the other, as all at once they need more than
-twice their size. `times_columns` is the most memory that the command used, over the bytes of the columns that
-were used, in their own types; `times_arrow` its process time for reading over PyArrow's: the machine may be
-shared. The result is `results/wide.json`; a run that was stopped goes on.
+A file holds a tank (inflow, outflow, level, minute by minute: one sequence) and 96 columns that have nothing
+to do with it, but for `long`, which is the tank alone. Each row of the record is one command in a process of
+its own, with some inputs named or with all columns, from Parquet (ten million rows) and from CSV (a million).
+Seconds are counted from the start of the command, imports included. Beside them stand the seconds that
+PyArrow takes for the same columns in a process of its own, on one thread as we do, and of a Parquet file one
+column after the other, as all at once they need more than twice their size. `times_columns` is the most
+memory that the command used, over the bytes of the columns that were used, in their own types;
+`times_arrow` its process time for reading over PyArrow's: the machine may be shared.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -22,23 +21,47 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows
+if TYPE_CHECKING:
+    from weights2code.experiments.benchmark import Options
 
-RESULTS = Path(__file__).parent / "results"
-RUNS = Path(__file__).parent / "runs"
 #: Columns that have nothing to do with the tank, and rows that are made at a time.
 OTHERS = 96
 PIECE = 1_000_000
 CAPACITY = 50
-NAMED = ("inflow", "outflow", "other3")
 WHEN, TARGET = "minute", "level"
 
 
-def pieces(rows: int) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True)
+class Large:
+    """One file, and the inputs that are named; none are all columns."""
+
+    suffix: str
+    rows: int
+    others: int = OTHERS
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> list[str]:
+        everything = ["inflow", "outflow", *(f"other{i}" for i in range(self.others))]
+        return [WHEN, *(self.inputs or everything), TARGET]
+
+
+def cases(options: Options) -> dict[str, Large]:
+    named = ("inflow", "outflow", "other3")
+    files = {".parquet": options.rows, ".csv": options.csv_rows}
+    found = {
+        f"{suffix[1:]} {kind}": Large(suffix, rows, inputs=inputs)
+        for suffix, rows in files.items()
+        for kind, inputs in (("named", named), ("all", ()))
+    }
+    return found | {"long": Large(".csv", options.csv_rows, 0, named[:2])}
+
+
+def pieces(rows: int, others: int) -> Iterator[dict[str, Any]]:
     """Columns of the table, so many rows at a time."""
     import numpy as np
 
@@ -51,18 +74,18 @@ def pieces(rows: int) -> Iterator[dict[str, Any]]:
             level = min(max(level + change, 0), CAPACITY)
             levels[t] = level
         columns = {WHEN: np.arange(first, first + count), "inflow": inflow, "outflow": outflow}
-        for i in range(OTHERS):
+        for i in range(others):
             whole = i % 2 == 1
             columns[f"other{i}"] = rng.integers(0, 100, count) if whole else rng.normal(20, 5, count).round(2)
         yield {**columns, TARGET: levels}
 
 
-def write(path: Path, rows: int) -> None:
+def write(path: Path, rows: int, others: int) -> None:
     import pyarrow as arrow
     from pyarrow import csv, parquet
 
     writer: Any = None
-    for columns in pieces(rows):
+    for columns in pieces(rows, others):
         table = arrow.table(columns)
         if writer is None:
             make = csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter
@@ -98,7 +121,7 @@ def peak() -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3)
 
 
-def measure(path: Path, inputs: str, out: Path) -> dict[str, Any]:
+def measure_fit(path: Path, inputs: str, out: Path) -> dict[str, Any]:
     """One command in this process, with the time noted at which its stages begin and end."""
     began, noted = time.monotonic(), {}
 
@@ -153,24 +176,34 @@ def measure(path: Path, inputs: str, out: Path) -> dict[str, Any]:
     }
 
 
-def child(*words: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True)
+STEPS = {
+    "write": lambda path, rows, others: write(Path(path), int(rows), int(others)),
+    "arrow": lambda path, columns: measure_arrow(Path(path), columns.split(",")),
+    "fit": lambda path, inputs, out: measure_fit(Path(path), inputs, Path(out)),
+}
+
+
+def child(*words: str) -> Any:
+    """A step in a process of its own, which has imported nothing."""
+    done = subprocess.run([sys.executable, __file__, "step", *words], capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{' '.join(words)}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def row_of(path: Path, rows: int, inputs: tuple[str, ...], folder: Path) -> dict[str, Any]:
+def measure(case: Large) -> dict[str, Any]:
     """What is measured on one file, with some inputs or all columns."""
-    everything = [WHEN, "inflow", "outflow", *(f"other{i}" for i in range(OTHERS)), TARGET]
-    used = [WHEN, *inputs, TARGET] if inputs else everything
-    arrow = child("--arrow", str(path), ",".join(used))
-    found = child("--measure", str(path), ",".join(inputs), str(folder / f"{path.suffix[1:]}-{len(used)}"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"tank{case.suffix}"
+        child("write", str(path), str(case.rows), str(case.others))
+        size = path.stat().st_size
+        arrow = child("arrow", str(path), ",".join(case.used))
+        found = child("fit", str(path), ",".join(case.inputs), f"{folder}/run")
     return {
-        "file": path.suffix[1:],
-        "rows": rows,
-        "file_gib": round(path.stat().st_size / 2**30, 3),
-        "columns_used": len(used),
+        "file": case.suffix[1:],
+        "rows": case.rows,
+        "file_gib": round(size / 2**30, 3),
+        "columns_used": len(case.used),
         **arrow,
         **found,
         "times_columns": round(found["peak_gib"] / arrow["columns_gib"], 2),
@@ -178,39 +211,10 @@ def row_of(path: Path, rows: int, inputs: tuple[str, ...], folder: Path) -> dict
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000_000, help="of the Parquet file")
-    parser.add_argument("--csv-rows", type=int, default=1_000_000, help="of the CSV file; 0 is none")
-    parser.add_argument("--out", type=Path, default=RESULTS / "wide.json")
-    parser.add_argument("--write", nargs=2, default=None, help=argparse.SUPPRESS)
-    parser.add_argument("--arrow", nargs=2, default=None, help=argparse.SUPPRESS)
-    parser.add_argument("--measure", nargs=3, default=None, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.write:
-        write(Path(options.write[0]), int(options.write[1]))
-        print("{}")
-    elif options.arrow:
-        print(json.dumps(measure_arrow(Path(options.arrow[0]), options.arrow[1].split(","))))
-    elif options.measure:
-        path, inputs, out = options.measure
-        print(json.dumps(measure(Path(path), inputs, Path(out))))
-    else:
-        rows = Rows(RUNS / "wide.jsonl", [options.rows, options.csv_rows])
-        files = [(".parquet", options.rows), (".csv", options.csv_rows)]
-        asked = [(suffix, count, inputs) for suffix, count in files if count for inputs in (NAMED, ())]
-        with tempfile.TemporaryDirectory() as name:
-            for suffix, count, inputs in asked[len(rows.rows) :]:
-                path = Path(name) / f"tank{suffix}"
-                if not path.exists():
-                    child("--write", str(path), str(count))
-                rows.add(row_of(path, count, inputs, Path(name)))
-                print(json.dumps(rows.rows[-1]), flush=True)
-                if not inputs:
-                    path.unlink()
-        command = " ".join(["python benchmarks/own_data/wide.py", *sys.argv[1:]])
-        rows.finish(options.out, command, seconds=round(sum(row["seconds"] for row in rows.rows), 1))
-
-
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["step"]:
+        print(json.dumps(STEPS[sys.argv[2]](*sys.argv[3:])))
+    else:
+        from weights2code.experiments.benchmark import run
+
+        run(__file__, __doc__, cases, measure, show=json.dumps, rows=10_000_000, csv_rows=1_000_000)

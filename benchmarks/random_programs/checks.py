@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from weights2code.experiments.judging import Judgement, Run, solved
 from weights2code.language import (
     Const,
     Domain,
@@ -28,6 +29,7 @@ from weights2code.language import (
     op,
     uniform,
 )
+from weights2code.simplify.expressions import places
 
 #: Sequences and positions on which programs and mutants are compared.
 SEQUENCES, POSITIONS = 48, 24
@@ -48,6 +50,24 @@ TOLD_BY, TOLD_WITHIN, REPEATED = 10_000, 3, 0.3
 TABLE = 20
 
 Memory = Literal["window", "output", "prefix", "hidden"]
+
+
+class Drawn:
+    """A program that was drawn, as far as all kinds of them are alike."""
+
+    domains: tuple[Domain, ...]
+    length: int
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        """Inputs, uniform on their domains."""
+        return uniform(rng, self.domains, n, length)
+
+    def judge(self, run: Run | None, seed: int) -> Judgement:
+        """Whether `run` gives the program's outputs."""
+        return solved(run, self.run, self.draw, self.length, seed=seed)
 
 
 def quiet_run(recurrence: Recurrence, x: np.ndarray) -> np.ndarray:
@@ -189,16 +209,14 @@ def mutants(recurrence: Recurrence) -> Iterator[Recurrence]:
 
 def simpler(expr: Expr) -> Iterator[Expr]:
     """Each tree with one operator replaced by an argument, or one variable by a constant."""
-    if isinstance(expr, Var):
-        yield from (Const(0), Const(1))
-    if isinstance(expr, Op):
-        yield from expr.args
-        if expr.name == "clip":
-            value, low, high = expr.args
-            yield from (op("max", value, low), op("min", value, high))
-        for place, argument in enumerate(expr.args):
-            for other in simpler(argument):
-                yield Op(expr.name, (*expr.args[:place], other, *expr.args[place + 1 :]))
+    for node, put in places(expr):
+        if isinstance(node, Var):
+            yield from map(put, (Const(0), Const(1)))
+        if isinstance(node, Op):
+            yield from map(put, node.args)
+        if isinstance(node, Op) and node.name == "clip":
+            value, low, high = node.args
+            yield from map(put, (op("max", value, low), op("min", value, high)))
 
 
 def signature(recurrence: Recurrence, domains: tuple[Domain, ...]) -> tuple[str, bytes]:

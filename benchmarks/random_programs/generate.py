@@ -3,27 +3,20 @@
 A program is one to three operations deep unless other sizes are asked for: a chief operation of some family,
 with light ones before or after it. Candidates are drawn until one counts (`checks.py`) and computes something
 that none before it does. The same seed and sizes give the same programs.
-
-    python benchmarks/random_programs/generate.py --count 100 --seed 0                  lists them
-    python benchmarks/random_programs/generate.py --count 40 --seed 0 --sizes 4,5       deeper ones
-    python benchmarks/random_programs/generate.py --count 15 --seed 0 --memory hidden   hidden memory
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from itertools import count as count_from
 from itertools import islice
-from typing import get_args
 
 import numpy as np
-from checks import SMALL, Memory, faults, reach, signature
+from checks import SMALL, Drawn, Memory, faults, reach, signature
 from checks import memory as memory_of
 from stages import FAMILIES, LIGHT, STATEFUL, Bench, Made, Signal
 
-from weights2code.experiments.judging import Judgement, Run, solved
 from weights2code.language import (
     BITS,
     Const,
@@ -58,7 +51,7 @@ SHORT, LONG = 12, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Random:
+class Random(Drawn):
     """One program: its family is that of its chief operation, its size the number of operations.
 
     `memory` says what it must keep: a window of the inputs, its own outputs, a sum or extremum of the prefix,
@@ -78,13 +71,8 @@ class Random:
         """The specification."""
         return self.recurrence
 
-    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        """Inputs, uniform on their domains."""
-        return uniform(rng, self.domains, n, length)
-
-    def judge(self, run: Run | None, seed: int) -> Judgement:
-        """Whether `run` gives the program's outputs."""
-        return solved(run, self.recurrence.run, self.draw, self.length, seed=seed)
+    def run(self, x: np.ndarray) -> np.ndarray:
+        return self.recurrence.run(x)
 
     def text(self) -> str:
         """The rule on one line."""
@@ -247,28 +235,3 @@ def _renamed(rule: Definition, new: dict[str, str]) -> Definition:
         return Retrieval(new.get(rule.key, rule.key), new.get(rule.value, rule.value), query, rule.gap)
     assert isinstance(rule, Expr), "no rule of these counts"
     return rule.substitute({v: Var(new.get(v.name, v.name), v.lag) for v in rule.variables()})
-
-
-def sizes_of(text: str) -> tuple[int, ...]:
-    """Sizes as they are given on the command line, such as `4,5`."""
-    found = tuple(int(size) for size in text.split(","))
-    if min(found) < 1:
-        raise argparse.ArgumentTypeError("a program has at least one operation")
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="list random programs")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sizes", type=sizes_of, default=SIZES)
-    parser.add_argument("--memory", choices=get_args(Memory))
-    options = parser.parse_args()
-    for program in programs(options.count, options.seed, options.sizes, options.memory):
-        kind = f"{program.family:10s} {program.size} {program.memory:6s}"
-        columns = ", ".join(map(str, program.domains))
-        print(f"{program.name} {kind} {columns}: {program.text()}")
-
-
-if __name__ == "__main__":
-    main()

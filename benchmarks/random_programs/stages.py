@@ -14,18 +14,8 @@ from math import inf
 
 import numpy as np
 
-from weights2code.language import (
-    Const,
-    Definition,
-    Expr,
-    Retrieval,
-    Var,
-    infer,
-    maximum,
-    minimum,
-    op,
-    where,
-)
+from chance import Chance
+from weights2code.language import Const, Definition, Expr, Retrieval, Var, infer, maximum, minimum, op, where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +58,7 @@ Variant = Expr | Made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bench:
+class Bench(Chance):
     """What a stage works with: the name of its step, the newest signal `a`, and one or two more, if any."""
 
     name: str
@@ -85,10 +75,6 @@ class Bench:
 
     def helper(self, what: str) -> str:
         return f"{self.name}_{what}"
-
-    def pick(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
-        return int(self.rng.integers(low, high + 1))
 
     def threshold(self, signal: Signal, low: float = 0.3, high: float = 0.7) -> float:
         """A number in the middle of what the signal takes: whole, or with one decimal."""
@@ -108,15 +94,15 @@ def _total(terms: list[Expr]) -> Expr:
 
 def window(k: Bench) -> list[Variant]:
     """The last few values of a signal."""
-    a, lag = k.a, k.pick(1, 3)
-    recent: list[Expr] = [a(i) for i in range(k.pick(2, 4))]
+    a, lag = k.a, k.between(1, 3)
+    recent: list[Expr] = [a(i) for i in range(k.between(2, 4))]
     short = recent[:3]
     found: list[Variant] = [_total(recent), a() - a(lag), reduce(maximum, short), reduce(minimum, short)]
     found += [Made(a(lag + 1)), op("gt", a(), a(lag))]
     if a.bit:
         found += [_total(recent) % 2, op("ne", a(), a(lag)), _total(recent) >= 2, 2 * a() + a(lag)]
     else:
-        found += [a() - 2 * a(1) + a(2), op("gt", a(1), maximum(a(), a(2))), k.pick(2, 3) * a() - a(lag)]
+        found += [a() - 2 * a(1) + a(2), op("gt", a(1), maximum(a(), a(2))), k.between(2, 3) * a() - a(lag)]
     if k.b is not None:
         found += [a() + k.b(lag), op("gt", a(), k.b(lag))]
         if a.whole and k.b.whole:
@@ -128,9 +114,9 @@ def window(k: Bench) -> list[Variant]:
 
 def arithmetic(k: Bench) -> list[Variant]:
     """Plain arithmetic on the present."""
-    a, factor = k.a, k.pick(2, 4)
+    a, factor = k.a, k.between(2, 4)
     if k.b is None:
-        found: list[Variant] = [factor * a() + k.pick(-3, 3), k.pick(2, 9) - a()]
+        found: list[Variant] = [factor * a() + k.between(-3, 3), k.between(2, 9) - a()]
         return found if a.bit else [*found, abs(a() - k.threshold(a)), a() * a()]
     b = k.b
     found = [a() + b(), a() - b(), factor * a() - b(), a() + factor * b(), a() * b(), abs(a() - b())]
@@ -144,10 +130,10 @@ def arithmetic(k: Bench) -> list[Variant]:
 
 def modular(k: Bench) -> list[Variant]:
     """Remainders and whole quotients."""
-    a, m, factor = k.a, k.pick(2, 7), k.pick(2, 3)
+    a, m, factor = k.a, k.between(2, 7), k.between(2, 3)
     if not a.whole:
         return []
-    found: list[Variant] = [a() % m, (a() + a(k.pick(1, 2))) % m, (factor * a() + k.pick(1, m)) % m]
+    found: list[Variant] = [a() % m, (a() + a(k.between(1, 2))) % m, (factor * a() + k.between(1, m)) % m]
     found.append((a() - a(1)) % m)
     if not a.bit:
         found += [a() // m, (a() * a()) % m]
@@ -170,7 +156,7 @@ def comparison(k: Bench) -> list[Variant]:
     if not a.bit:
         low, high = k.threshold(a, 0.15, 0.45), k.threshold(a, 0.55, 0.85)
         found += [a() >= k.threshold(a), op("and", a() >= low, a() < high)]
-        found += [where(a() > k.threshold(a), a(), k.pick(-2, 2)), op("gt", a(), 0) - op("lt", a(), 0)]
+        found += [where(a() > k.threshold(a), a(), k.between(-2, 2)), op("gt", a(), 0) - op("lt", a(), 0)]
         if a.whole:
             found.append(a().equals(k.threshold(a)))
     if k.b is not None:
@@ -179,9 +165,9 @@ def comparison(k: Bench) -> list[Variant]:
         if a.bit and b.bit:
             found += [op("ne", a(), b()), op("and", a(), op("not", b())), op("or", a(), b())]
         elif not b.bit:
-            join = ("and", "or")[k.pick(0, 1)]
+            join = ("and", "or")[k.between(0, 1)]
             left = op("not", a()) if a.bit else a() > k.threshold(a)
-            found += [op(join, left, b() > k.threshold(b)), where(left, b(), k.pick(-1, 1))]
+            found += [op(join, left, b() > k.threshold(b)), where(left, b(), k.between(-1, 1))]
         if a.whole and b.whole:
             found.append(a().equals(b()))
         if k.c is not None:
@@ -205,7 +191,7 @@ def clip(k: Bench) -> list[Variant]:
         if k.b is not None:
             found += [op("relu", a() - k.b()), op("clip", a() + k.b(), low, high)]
     if k.may_remember:
-        reach = k.pick(3, 8)
+        reach = k.between(3, 8)
         centre = k.threshold(a, 0.4, 0.6)
         found += [
             op("clip", k.past + a() - centre, -reach, reach),
@@ -354,7 +340,7 @@ def carry(k: Bench) -> list[Variant]:
         return []
     over = k.helper("carry")
     base = int(a.high) + 1
-    m = k.pick(3, 7)
+    m = k.between(3, 7)
     before: Expr = Var(over, 1)
     bucket = before + a()
     found: list[Variant] = [

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-T = TypeVar("T")
+from chance import Chance
 
 #: Kinds of columns: ranges, and what people call such a column. Bits are two kinds, for they are common.
 COLUMNS = (
@@ -78,35 +77,24 @@ class Value:
         return self.role not in ("mode", "window")
 
 
-class Reader:
+class Reader(Chance):
     """What can be read of a program while it is written."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+        super().__init__(rng)
         self.columns = self._columns()
         self.registers: list[Value] = []
         self.locals: list[Value] = []
         self.tables: dict[str, str] = {}
 
-    # Chance
-
-    def chance(self, share: float) -> bool:
-        return bool(self.rng.random() < share)
-
-    def pick(self, options: Sequence[T]) -> T:
-        return options[int(self.rng.integers(len(options)))]
-
-    def between(self, low: int, high: int) -> int:
-        return int(self.rng.integers(low, high + 1))
-
     def _columns(self) -> list[Value]:
-        real = self.chance(REAL)
+        real = self.of(REAL)
         columns: list[Value] = []
-        for i in range(self.pick((1, 2, 2, 2, 3, 3))):
-            ranges, names = COLUMNS[-1] if real and i == 0 else self.pick(COLUMNS[:-1])
+        for i in range(self.pick(1, 2, 2, 2, 3, 3)):
+            ranges, names = COLUMNS[-1] if real and i == 0 else self.among(COLUMNS[:-1])
             taken = {column.text for column in columns}
-            name = self.pick([name for name in names.split() if name not in taken])
-            columns.append(Value(name, "column", *self.pick(ranges)))
+            name = self.among([name for name in names.split() if name not in taken])
+            columns.append(Value(name, "column", *self.among(ranges)))
         return columns
 
     # What can be read
@@ -114,8 +102,8 @@ class Reader:
     def new(self, role: str, low: float = 0, high: float = 1, start: object = 0) -> Value:
         taken = {value.text for value in (*self.columns, *self.registers, *self.locals)}
         names = [name for name in REGISTERS[role].split() if name not in taken]
-        name = self.pick(names) if names else f"{REGISTERS[role].split()[0]}{len(taken)}"
-        words = self.pick(WORDS) if role == "mode" else ()
+        name = self.among(names) if names else f"{REGISTERS[role].split()[0]}{len(taken)}"
+        words = self.among(WORDS) if role == "mode" else ()
         start = words[0] if words else False if role == "flag" else start
         value = Value(name, role, low, high, start, words)
         (self.locals if role == "local" else self.registers).append(value)
@@ -132,7 +120,7 @@ class Reader:
     def column(self, least: float = 0) -> Value:
         """A column, one of at least so wide a range if there is any."""
         wide = [column for column in self.columns if column.real or column.high - column.low >= least]
-        return self.pick(wide or self.columns)
+        return self.among(wide or self.columns)
 
     def constant(self, value: Value, inner: bool = True) -> str:
         """A number within the range of a value; inside of it, some values lie on either side."""
@@ -145,11 +133,11 @@ class Reader:
     def amount(self, depth: int = 1, of: Value | None = None, without: str = "") -> Value:
         """A numerical expression, of something or without it."""
         numbers = [value for value in self.numbers() if value.text != without]
-        a = of or self.pick(numbers)
-        if depth == 0 or self.chance(0.4):
+        a = of or self.among(numbers)
+        if depth == 0 or self.of(0.4):
             return a
-        b = self.pick([v for v in numbers if v.text != a.text] or [Value("1", "constant", 1, 1)])
-        return self.pick(self.operations(a, b))
+        b = self.among([v for v in numbers if v.text != a.text] or [Value("1", "constant", 1, 1)])
+        return self.among(self.operations(a, b))
 
     def operations(self, a: Value, b: Value) -> list[Value]:
         """Arithmetic of two values, with the ranges that come out."""
@@ -166,10 +154,7 @@ class Reader:
             (f"({a.text}) + {k}", a.low + k, a.high + k),
         ]
         if not a.real and a.high - a.low >= 3:
-            found += [
-                (f"({a.text}) % {k}", 0, k - 1),
-                (f"({a.text}) // {k}", a.low // k, a.high // k),
-            ]
+            found += [(f"({a.text}) % {k}", 0, k - 1), (f"({a.text}) // {k}", a.low // k, a.high // k)]
         if a.low >= 0 and b.low >= 0 and a.high * b.high <= 60:
             found.append((f"({a.text}) * ({b.text})", a.low * b.low, a.high * b.high))
         if not a.real and a.low >= 0 and 2 <= a.high <= 6:
@@ -180,36 +165,36 @@ class Reader:
 
     def table(self, text: str, names: Sequence[str] = TABLES) -> str:
         """A table written in place, or a constant of the module."""
-        if self.chance(0.5):
+        if self.of(0.5):
             return text
-        name = self.pick([name for name in names if name not in self.tables] or [f"TABLE{len(self.tables)}"])
+        name = self.among([name for name in names if name not in self.tables] or [f"TABLE{len(self.tables)}"])
         self.tables[name] = text
         return name
 
     # Conditions
 
     def condition(self, depth: int = 1, about: Value | None = None) -> str:
-        test = self.test(about or self.pick(self.readable()))
-        if depth and self.chance(0.25):
-            return f"({test}) {self.pick(('and', 'and', 'or'))} ({self.condition(0)})"
+        test = self.test(about or self.among(self.readable()))
+        if depth and self.of(0.25):
+            return f"({test}) {self.pick('and', 'and', 'or')} ({self.condition(0)})"
         return test
 
     def test(self, value: Value) -> str:
         """A yes or no about one value."""
         name = value.text
         if value.role == "mode":
-            word, other = (self.pick(value.words) for _ in range(2))
+            word, other = (self.among(value.words) for _ in range(2))
             some = [f"{name} in ({word!r}, {other!r})"] if len(value.words) > 2 and word != other else []
-            return self.pick([f"{name} == {word!r}", f"{name} == {word!r}", f"{name} != {word!r}", *some])
+            return self.among([f"{name} == {word!r}", f"{name} == {word!r}", f"{name} != {word!r}", *some])
         if value.role == "window":
             return self.test(self.summary(value))
         if value.role == "timer":
-            return self.pick((f"{name} > 0", f"{name} == 0", f"{name} == 1"))
+            return self.pick(f"{name} > 0", f"{name} == 0", f"{name} == 1")
         if value.bit:
-            return self.pick((name, name, f"not {name}"))
-        if value.role in ("past", "output") or self.chance(0.25):
+            return self.pick(name, name, f"not {name}")
+        if value.role in ("past", "output") or self.of(0.25):
             return self.comparison(value)
-        k, sign = self.constant(value), self.pick((">=", ">=", "<", "<"))
+        k, sign = self.constant(value), self.pick(">=", ">=", "<", "<")
         tests = 3 * [f"{name} {sign} {k}"]
         if not value.real:
             tests += [f"{name} == {self.constant(value, False)}", f"{name} % {self.between(2, 3)} == 0"]
@@ -219,26 +204,24 @@ class Reader:
             step = (value.high - value.low) / 4
             low, high = (round(value.low + n * step, 1 if value.real else None) for n in (1, 3))
             tests.append(f"{low} <= {name} <= {high}")
-        return self.pick(tests)
+        return self.among(tests)
 
     def comparison(self, a: Value) -> str:
         """Two values that may be compared: a remembered one with its column."""
         others = [v for v in self.numbers() if v.text != a.text and v.low < a.high and v.high > a.low]
         if not others:
-            return f"{a.text} {self.pick(('>=', '<'))} {self.constant(a)}"
-        b = self.pick(others)
+            return f"{a.text} {self.pick('>=', '<')} {self.constant(a)}"
+        b = self.among(others)
         equal = () if a.real or b.real else ("==", "!=")
-        plain = f"{a.text} {self.pick((*equal, '>', '<', '>', '<='))} {b.text}"
+        plain = f"{a.text} {self.pick(*equal, '>', '<', '>', '<=')} {b.text}"
         ops = self.operations(a, b)
-        combined = self.pick(ops[:3])
-        return self.pick(
-            (plain, plain, f"{combined.text} {self.pick(('>', '<='))} {self.constant(combined)}")
-        )
+        combined = self.among(ops[:3])
+        return self.among((plain, plain, f"{combined.text} {self.pick('>', '<=')} {self.constant(combined)}"))
 
     def summary(self, window: Value) -> Value:
         """A number that sums a window up."""
         name, low, high = window.text, window.low, window.high
-        return self.pick(
+        return self.among(
             (
                 Value(f"sum({name})", "expression", low, 2 * high),
                 Value(f"max({name})", "expression", low, high),

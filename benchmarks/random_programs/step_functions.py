@@ -1,7 +1,5 @@
 """Random step functions: a few lines of Python with registers, timers, modes, tables, as people write them.
 
-    python benchmarks/random_programs/step_functions.py --count 20 --seed 900            lists them
-
 The grammar (`step_statements`) knows nothing of what a search can find; it is another measure than the trees
 of `generate`. A program is its text: `def step(state, row)` with its start and its tables, which is run as it
 stands. The size counts assignments and conditions (if, elif, conditional expressions), and one for an output
@@ -16,7 +14,6 @@ by another one and each value that is read by a constant; the output must change
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 from collections.abc import Callable, Sequence
@@ -29,13 +26,13 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
+from checks import Drawn
 from step_expressions import Value
 from step_mutants import kept_in, mutants
 from step_statements import IDIOMS, Writer
 
 from weights2code import Task
-from weights2code.experiments.judging import Judgement, Run, solved
-from weights2code.language import Domain, uniform
+from weights2code.language import Domain, integers, reals, uniform
 from weights2code.tasks import StepFunction
 
 #: Assignments and conditions of each size, at least and at most.
@@ -64,7 +61,7 @@ Rows = list[list[dict[str, float]]]
 
 
 @dataclass(frozen=True)
-class StepProgram:
+class StepProgram(Drawn):
     """A step function as text, with the ranges of the columns that it reads."""
 
     name: str
@@ -101,14 +98,6 @@ class StepProgram:
         found = self.task.specification
         assert isinstance(found, StepFunction)
         return found
-
-    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        """Inputs, uniform on their domains."""
-        return uniform(rng, self.domains, n, length)
-
-    def judge(self, run: Run | None, seed: int) -> Judgement:
-        """Whether `run` gives the program's outputs."""
-        return solved(run, self.run, self.draw, self.length, seed=seed)
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Outputs of shape (n, T, 1) for inputs of shape (n, T, columns)."""
@@ -159,17 +148,10 @@ def answers(names: dict[str, Any], rows: Rows) -> np.ndarray:
     return np.array(y, dtype=float)[:, :, None]
 
 
-def sequences(
-    inputs: Sequence[tuple[str, Range]], count: int, length: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Uniform inputs of shape (count, length, columns)."""
-    columns = [
-        rng.integers(int(low), int(high) + 1, (count, length)).astype(float)
-        if isinstance(low, int)
-        else rng.uniform(low, high, (count, length))
-        for _, (low, high) in inputs
-    ]
-    return np.stack(columns, -1)
+def domains_of(inputs: Sequence[tuple[str, Range]]) -> tuple[Domain, ...]:
+    return tuple(
+        reals(low, high) if isinstance(low, float) else integers(low, int(high)) for _, (low, high) in inputs
+    )
 
 
 # Writing
@@ -190,8 +172,8 @@ class _Placed(ast.NodeTransformer):
 def source_of(writer: Writer, body: Sequence[str], out: str) -> str:
     """The text of a program, with its state and its rows in one of the ways that people keep them."""
     registers, columns = ([value.text for value in kind] for kind in (writer.registers, writer.columns))
-    as_dictionary = bool(registers) and writer.chance(0.2 if len(registers) == 1 else 0.5)
-    unpacked = writer.chance(0.5)
+    as_dictionary = bool(registers) and writer.of(0.2 if len(registers) == 1 else 0.5)
+    unpacked = writer.of(0.5)
     start: object = tuple(register.start for register in writer.registers)
     before, after, state = [f"{', '.join(registers)} = state"], f"({', '.join(registers)})", "state"
     kept = {} if unpacked else dict.fromkeys(columns, "row")
@@ -282,13 +264,14 @@ def written(family: str, size: int, rng: np.random.Generator) -> StepProgram | N
 def faults(program: StepProgram) -> str | None:
     """Why the program does not count, or None."""
     rng = np.random.default_rng(0)
-    x = sequences(program.inputs, SEQUENCES, program.length, rng)
-    longer = sequences(program.inputs, SEQUENCES // 2, LONG, rng)
+    domains = domains_of(program.inputs)
+    x = uniform(rng, domains, SEQUENCES, program.length)
+    longer = uniform(rng, domains, SEQUENCES // 2, LONG)
     try:
         y = program.run(x)
         found = unbalanced(y) or _far(program.run(longer)) or _copy(x, y) or idle(program, x, y)
         if found is None:
-            program.run(sequences(program.inputs, MANY, LONG // 2, rng))
+            program.run(uniform(rng, domains, MANY, LONG // 2))
     except (ArithmeticError, LookupError, NameError, TypeError, ValueError) as error:
         return f"raises {type(error).__name__}"
     return found
@@ -335,7 +318,7 @@ def signature(program: StepProgram) -> str:
         inputs = [program.inputs[i] for i in order]
         ranges = [values for _, values in inputs]
         if ranges == sorted(ranges):
-            x = sequences(inputs, SEQUENCES, LONG // 4, np.random.default_rng(1))
+            x = uniform(np.random.default_rng(1), domains_of(inputs), SEQUENCES, LONG // 4)
             y = answers(compiled(program.source), rows_of(inputs, x))
             found.append(sha256(repr(ranges).encode() + y.tobytes()).hexdigest())
     return min(found)
@@ -355,17 +338,3 @@ def draw(count: int, seed: int, sizes: Sequence[int] = (1, 2, 3, 4)) -> list[Ste
         met.add(mark)
         programs.append(replace(program, name=f"s{i:03d}"))
     return programs
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=900)
-    options = parser.parse_args()
-    for program in draw(options.count, options.seed):
-        print(f"# {program.name}, size {program.size}: {', '.join(program.tags)}; {dict(program.inputs)}")
-        print(program.text())
-
-
-if __name__ == "__main__":
-    main()

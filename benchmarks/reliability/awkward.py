@@ -10,14 +10,16 @@ exact numbers, the program as its text; where the specification is no number its
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
-from case import Result
-from machines import machine
-from truth import Case, Interpreter, Rows, wrong_verdict
+from case import Result, shown
+from machines import always, family, machine, never, pair, s, s1, x, x1, y1
+from truth import Case, Interpreter, Rows, judged
 
+from chance import Chance, Random
 from weights2code.language import (
     BITS,
     Const,
@@ -33,51 +35,28 @@ from weights2code.language import (
     op,
     where,
 )
-from weights2code.verify import certify
 
-WHOLE = 500
-SECONDS = 120.0
-LENGTH = 10
-x, x1, s, s1, y1 = Var("x"), Var("x", 1), Var("s"), Var("s", 1), Var("y", 1)
-Random = np.random.Generator
-Made = tuple[Recurrence, Recurrence, Domain, tuple[Rows, ...], bool]
+FAMILIES: dict[str, Callable[[Random], Case]] = {}
+family = partial(family, into=FAMILIES)
 
 
 def attack(number: int, seed: int) -> Result:
     """One pair, certified and judged."""
     rng = np.random.default_rng([seed, number])
-    kind = list(FAMILIES)[number % len(FAMILIES)]
-    program, reference, domain, telling, right = FAMILIES[kind](rng)
-    case = Case(kind, program, reference, (domain,), True, LENGTH, telling, right)
+    case = list(FAMILIES.values())[number % len(FAMILIES)](rng)
     try:
-        certificate = certify(
-            program,
-            reference=reference,
-            domains=(domain,),
-            length=LENGTH,
-            integer_outputs=True,
-            seed=number,
-            time_limit=1.0,
-            count=64,
-        )
+        certificate, failure = judged(case, rng, seed=number, time_limit=1.0, count=64)
     except OverflowError:  # a constant that no float holds: nothing is claimed
-        return Result(kind, "no verdict")
-    failure = wrong_verdict(case, certificate, rng)
-    if certificate.verdict == "failed" and certificate.counterexample:
+        return Result(case.kind, "no verdict")
+    if certificate.verdict == "failed" and not case.right and certificate.counterexample:
         rows = [list(row) for row in certificate.counterexample]
-        if not (has_values(program, rows) and has_values(reference, rows)):
+        if not (has_values(case.program, rows) and has_values(case.reference, rows)):
             failure = ""  # what has no value is wrong, whatever the text makes of it
-    if not failure and right and certificate.verdict == "failed":
-        failure = "failed, although text and specification are equal"
-    shown = [
-        "; ".join(f"{step.name} = {step.definition}" for step in one.steps) + f" from {dict(one.start)}"
-        for one in (program, reference)
-    ]
-    detail = f"{shown[0]}  |  {shown[1]}  |  {domain}  |  {certificate.method}"
-    return Result(kind, certificate.verdict, failure, detail)
+    detail = f"{shown(case.program, case.reference)}  |  {case.domains[0]}  |  {certificate.method}"
+    return Result(case.kind, certificate.verdict, failure, detail)
 
 
-def has_values(machine: Recurrence, rows: Rows) -> bool:
+def has_values(machine: Any, rows: Rows) -> bool:
     """Whether everything on the way is a number, and one that float64 counts to."""
     interpreter = Interpreter(machine)
     try:
@@ -88,24 +67,25 @@ def has_values(machine: Recurrence, rows: Rows) -> bool:
     return not interpreter.undefined and interpreter.largest < 2**53
 
 
-def _pick(rng: Random, *choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]
-
-
-def _rare(rng: Random) -> tuple[Domain, int]:
+def _rare(c: Chance) -> tuple[Domain, int]:
     """A wide domain, and a value of it that tests hardly meet."""
-    top = int(_pick(rng, 9, 400, 19_000, 30_000, 10**6))
-    return integers(0, top), int(rng.integers(top // 2, top + 1))
+    top = c.pick(9, 400, 19_000, 30_000, 10**6)
+    return integers(0, top), c.between(top // 2, top)
 
 
-def _no_number(rng: Random) -> Made:
+def _singles(*values: float, within: Domain | None = None) -> tuple[Rows, ...]:
+    """Sequences of one row, of those values that a domain has."""
+    return tuple([[float(i)]] for i in values if within is None or within.low <= i <= within.high)
+
+
+@family("no number")
+def _no_number(c: Chance) -> Case:
     """Infinities that meet before the start of what is remembered."""
-    c, start = int(rng.integers(1, 9)), float(_pick(rng, inf, -inf))
-    none = _pick(rng, s1 - s1, 0 * s1, s1 / s1, s1 + (-1) * s1, s1 % 3, (s1 * s1) - abs(s1), x + s1 - s1)
-    way: Expr = _pick(
-        rng,
-        maximum(Const(c), none) >= c - 1,
-        minimum(Const(c), none) <= c,
+    k, start = c.between(1, 8), c.pick(inf, -inf)
+    none = c.pick(s1 - s1, 0 * s1, s1 / s1, s1 + (-1) * s1, s1 % 3, (s1 * s1) - abs(s1), x + s1 - s1)
+    way = c.pick(
+        maximum(Const(k), none) >= k - 1,
+        minimum(Const(k), none) <= k,
         none.equals(none),
         op("ne", none, none),
         where(none, Const(1), Const(0)),
@@ -115,101 +95,92 @@ def _no_number(rng: Random) -> Made:
         op("floor", none).equals(0),
         abs(none) < 1,
     )
-    kept: Definition = _pick(rng, x, maximum(s1, x), minimum(s1, x), Const(0) * x)
-    other: Expr = _pick(rng, Const(1) + 0 * x, Const(0) * x, Var("f", 1) * 1, 1 - Var("f", 1))
+    kept: Definition = c.pick(x, maximum(s1, x), minimum(s1, x), never)
+    other: Expr = c.pick(always, never, Var("f", 1) * 1, 1 - Var("f", 1))
     program = Recurrence(("x",), (Step("y", way), Step("s", kept)), ("y",), {"s": start})
-    reference = machine(other, f=Const(1) + 0 * x)
-    return program, reference, BITS if rng.random() < 0.5 else integers(-2, 3), (), False
+    return pair(program, machine(other, f=always), BITS if c.of(0.5) else integers(-2, 3))
 
 
-def _infinite(rng: Random) -> Made:
+@family("infinite")
+def _infinite(c: Chance) -> Case:
     """Infinities that mean something: the least and the largest so far."""
-    start, least = (inf, True) if rng.random() < 0.5 else (-inf, False)
-    best = minimum(s1, x) if least else maximum(s1, x)
-    c = int(rng.integers(0, 6))
-    output = _pick(
-        rng, s, s > c, (s - s).equals(0), where(s1.equals(start), x, s), s1 < inf, (1 / s1).equals(0)
-    )
-    other = _pick(rng, output, s, s >= c, Const(1) + 0 * x)
-    program = machine(output, start={"s": float(start)}, s=best)
-    return program, machine(other, start={"s": float(start)}, s=best), integers(0, 5), (), False
+    start, best = (inf, minimum(s1, x)) if c.of(0.5) else (-inf, maximum(s1, x))
+    k = c.between(0, 5)
+    output = c.pick(s, s > k, (s - s).equals(0), where(s1.equals(start), x, s), s1 < inf, (1 / s1).equals(0))
+    other = c.pick(output, s, s >= k, always)
+    program, reference = (machine(one, start={"s": start}, s=best) for one in (output, other))
+    return pair(program, reference, integers(0, 5))
 
 
-def _powers(rng: Random) -> Made:
+@family("negative powers")
+def _powers(c: Chance) -> Case:
     """Powers with negative exponents, compared with what they are in decimals."""
-    base, at = int(_pick(rng, 2, 3, 7, 10, 10, 10)), int(_pick(rng, *range(-9, 0), -5, -5, -5))
+    base, at = c.pick(2, 3, 7, 10, 10, 10), c.pick(*range(-9, 0), -5, -5, -5)
     bound = float(f"1e{at}") if base == 10 else float(base) ** at
-    pair = _pick(rng, ("lt", "le"), ("gt", "ge"), ("lt", "le"), ("gt", "ge"), ("eq", "eq"))
-    program = machine(op(_pick(rng, *pair), op("pow", Const(base), x), Const(bound)))
-    exact = op(_pick(rng, *pair), x, Const(at))
-    return program, machine(exact), integers(-9, 9), tuple([[float(i)]] for i in range(-9, 10)), False
+    signs = c.pick(("lt", "le"), ("gt", "ge"), ("lt", "le"), ("gt", "ge"), ("eq", "eq"))
+    program = op(c.pick(*signs), op("pow", Const(base), x), Const(bound))
+    exact = op(c.pick(*signs), x, Const(at))
+    return pair(program, exact, integers(-9, 9), telling=_singles(*range(-9, 10)))
 
 
-def _roots(rng: Random) -> Made:
+@family("roots")
+def _roots(c: Chance) -> Case:
     """Powers with fractions as exponents."""
-    k, top = int(_pick(rng, 2, 3, 4)), int(_pick(rng, 30, 1000, 20_000))
-    low = int(_pick(rng, 0, 0, 1, -3))
-    root = op("pow", x, Const(1) / k) if rng.random() < 0.5 else op("pow", x, Const(1 / k))
-    power = op("pow", x, Const(k))
-    back = op("pow", power, Const(1) / k)
-    program = _pick(
-        rng,
-        machine(op("floor", op("pow", root, Const(k)) + 0.5)),
-        machine(op("floor", op("pow", root, Const(k)))),
-        machine(op("pow", root, Const(k)).equals(x) * x),
-        machine(op("floor", back)),
-        machine(back),
+    k, top = c.pick(2, 3, 4), c.pick(30, 1000, 20_000)
+    low = c.pick(0, 0, 1, -3)
+    root = op("pow", x, Const(1) / k) if c.of(0.5) else op("pow", x, Const(1 / k))
+    again = op("pow", root, Const(k))
+    back = op("pow", op("pow", x, Const(k)), Const(1) / k)
+    program = c.pick(
+        op("floor", again + 0.5), op("floor", again), again.equals(x) * x, op("floor", back), back
     )
-    telling = tuple(
-        [[float(i)]] for i in dict.fromkeys((low, -1, 0, 1, 8, 27, 64, 125, top)) if low <= i <= top
-    )
-    return program, machine(1 * x), integers(low, top), telling, False
+    domain = integers(low, top)
+    numbers = dict.fromkeys((low, -1, 0, 1, 8, 27, 64, 125, top))
+    return pair(program, 1 * x, domain, telling=_singles(*numbers, within=domain))
 
 
-def _great_powers(rng: Random) -> Made:
+@family("great powers")
+def _great_powers(c: Chance) -> Case:
     """Powers that float64 cannot hold, and what is left of them."""
-    k, m, top = int(rng.integers(2, 70)), int(rng.integers(2, 12)), int(rng.integers(2, 100))
+    k, m, top = c.between(2, 69), c.between(2, 11), c.between(2, 99)
     reference: Expr = x % m
     for _ in range(k - 1):
         reference = (reference * x) % m
     program = op("pow", x, Const(k)) % m
-    if rng.random() < 0.3:
-        program, reference = op("pow", x, Const(0)), Const(1) + 0 * x
-    domain = integers(int(_pick(rng, 0, 0, -5)), top)
-    return machine(program), machine(reference), domain, ([[float(top)]], [[float(top - 1)]]), False
+    if c.of(0.3):
+        program, reference = op("pow", x, Const(0)), always
+    return pair(program, reference, integers(c.pick(0, 0, -5), top), telling=_singles(top, top - 1))
 
 
-def _digits(rng: Random) -> Made:
+@family("hundreds of digits")
+def _digits(c: Chance) -> Case:
     """Hundreds of digits, for some inputs alone, that cancel in exact numbers."""
-    at, digits = int(rng.integers(1, 9)), int(_pick(rng, 20, 100, 300, 308, 309, 400, 700))
+    at, digits = c.between(1, 8), c.pick(20, 100, 300, 308, 309, 400, 700)
     big = op("pow", Const(10), digits * (x > at))
-    if rng.random() < 0.3:
+    if c.of(0.3):
         big = where(x > at, Const(10**digits), Const(1))
-    one, same = Const(1) + 0 * x, 1 * x
-    program, reference = _pick(
-        rng,
+    both = c.pick(
         ((big / big).equals(1), x <= at),
-        ((big / big).equals(1), one),
+        ((big / big).equals(1), always),
         ((big - big).equals(0), x <= at),
-        ((big - big).equals(0), one),
+        ((big - big).equals(0), always),
         ((big + x - big).equals(x), x <= at),
-        ((big + x - big).equals(x), one),
+        ((big + x - big).equals(x), always),
         (big * big > big, x > at),
-        (op("floor", (x * big) / big), same),
+        (op("floor", (x * big) / big), 1 * x),
         (((big + 1) % big).equals(1), x > at),
         (where(big > 1, Const(1), Const(0)), x > at),
         (where(big.equals(10**digits), Const(1), Const(0)), x > at),
     )
-    telling = tuple([[float(i)]] for i in range(10))
-    return machine(program), machine(reference), integers(0, 9), telling, False
+    return pair(*both, integers(0, 9), telling=_singles(*range(10)))
 
 
-def _dead_step(rng: Random) -> Made:
+@family("dead steps")
+def _dead_step(c: Chance) -> Case:
     """A step that nobody reads, and that has no value for one rare input."""
-    domain, rare = _rare(rng)
+    domain, rare = _rare(c)
     off = x - rare
-    dead: Expr = _pick(
-        rng,
+    dead: Expr = c.pick(
         Const(1) / op("ne", x, rare),
         1 / off,
         x % off,
@@ -219,25 +190,23 @@ def _dead_step(rng: Random) -> Made:
         op("floor", op("pow", Const(10.0), 400 * x.equals(rare))),
         x / (x1 - rare),
     )
-    output = _pick(rng, 1 * x, maximum(x, x1), x % 7, x + 0 * Var("d", 2))
-    program = Recurrence(("x",), (Step("d", dead), Step("y", output)), ("y",))
-    if rng.random() < 0.3:  # not dead, but without effect
-        program = Recurrence(("x",), (Step("d", dead), Step("y", output + 0 * Var("d"))), ("y",))
-    reference = machine(1 * x if "d[" in str(output) else output)
+    output = c.pick(1 * x, maximum(x, x1), x % 7, x + 0 * Var("d", 2))
+    shown = output + 0 * Var("d") if c.of(0.3) else output  # not dead, but without effect
+    program = Recurrence(("x",), (Step("d", dead), Step("y", shown)), ("y",))
     telling: Rows = [[0.0], [float(rare)], [1.0], [2.0]]
-    return program, reference, domain, (telling, [[float(rare)]]), False
+    reference = 1 * x if "d[" in str(output) else output
+    return pair(program, reference, domain, telling=(telling, [[float(rare)]]))
 
 
-def _decimals(rng: Random) -> Made:
+@family("decimals that meet")
+def _decimals(c: Chance) -> Case:
     """Decimals that meet in exact numbers and not in float64, or the other way round."""
-    k, at = int(_pick(rng, 10, 100, 1000)), int(rng.integers(1, 60))
-    a, b = round(int(rng.integers(1, 9)) / k, 4), round(int(rng.integers(1, 9)) / k, 4)
-    domain = integers(0, int(_pick(rng, 9, 99, 19_000, 30_000)))
-    meets = (a * x).equals(round(a * at, 6))
+    k, at = c.pick(10, 100, 1000), c.between(1, 59)
+    a, b = round(c.between(1, 8) / k, 4), round(c.between(1, 8) / k, 4)
+    domain = integers(0, c.pick(9, 99, 19_000, 30_000))
+    meets, plain = (a * x).equals(round(a * at, 6)), x.equals(at)
     sums = (a * x + b * x).equals(round(a + b, 4) * x)
-    plain, always, never = x.equals(at), Const(1) + 0 * x, Const(0) * x
-    program, reference = _pick(
-        rng,
+    both = c.pick(
         (never, meets),
         (plain, meets),
         (meets, plain),
@@ -250,80 +219,78 @@ def _decimals(rng: Random) -> Made:
         (op("floor", x / at * at), 1 * x),
         (1 * x, op("floor", x / at * at)),
     )
-    telling = tuple([[float(i)]] for i in (at, 3, 6, 7, min(domain.high, 3 * at)) if i <= domain.high)
-    return machine(program), machine(reference), domain, telling, False
+    telling = _singles(at, 3, 6, 7, min(int(domain.high), 3 * at), within=domain)
+    return pair(*both, domain, telling=telling)
 
 
-def _decimal_sums(rng: Random) -> Made:
+@family("sums of decimals")
+def _decimal_sums(c: Chance) -> Case:
     """Decimals that are added up along the sequence."""
-    k, turn = int(_pick(rng, 10, 5, 100)), int(rng.integers(2, 40))
+    k, turn = c.pick(10, 5, 100), c.between(2, 39)
     a = 1 / k
-    below = s1 < (turn - 1) * a if rng.random() < 0.5 else op("ne", s1, Const(round((turn - 1) * a, 6)))
-    program = machine(op("floor", s * k + _pick(rng, 0, 0, 0.5)), s=where(below, s1 + a, Const(0)))
+    below = s1 < (turn - 1) * a if c.of(0.5) else op("ne", s1, Const(round((turn - 1) * a, 6)))
+    program = machine(op("floor", s * k + c.pick(0, 0, 0.5)), s=where(below, s1 + a, Const(0)))
     reference = machine(Var("n"), n=(Var("n", 1) + 1) % turn)
-    return program, reference, BITS, ([[0.0]] * (3 * turn),), False
+    return pair(program, reference, BITS, telling=([[0.0]] * (3 * turn),))
 
 
-def _halves(rng: Random) -> Made:
+@family("halves")
+def _halves(c: Chance) -> Case:
     """A half, or less, that appears after one rare sequence, and that rounding hides."""
-    length = int(rng.integers(1, 19))
-    code = rng.integers(0, 2, length).tolist()
+    code = c.rng.integers(0, 2, c.between(1, 18)).tolist()
     hit: Expr = x.equals(code[0])
     for i, bit in enumerate(code[1:], 1):
         hit = op("and", hit, Var("x", i).equals(bit))
-    part = float(_pick(rng, 0.5, -0.5, 0.25, 0.4, 0.499, 1e-3, 1e-9))
-    base = _pick(rng, 1 * x, 2 * x, (y1 + x) % 2 if part == 1e-9 else x + x1)
-    program, reference = machine(base), machine(where(hit, base + part, base))
-    if rng.random() < 0.5:
-        program, reference = reference, program
+    part = c.pick(0.5, -0.5, 0.25, 0.4, 0.499, 1e-3, 1e-9)
+    base = c.pick(1 * x, 2 * x, (y1 + x) % 2 if part == 1e-9 else x + x1)
+    both = base, where(hit, base + part, base)
     telling: Rows = [[float(bit)] for bit in reversed(code)]
-    return program, reference, BITS, (telling, [*telling, [0.0], [1.0]]), False
+    program, reference = both[::-1] if c.of(0.5) else both
+    return pair(program, reference, BITS, telling=(telling, [*telling, [0.0], [1.0]]))
 
 
-#: Leaves of random formulas.
+#: Leaves of random formulas, and what stands above them.
 NUMBERS = (0, 1, 2, 3, 10, -1, 0.5, 0.1, 0.2, 0.3, 1e-5, 2.5, 1 / 3, 400, 2**53, 1e16, 10**30)
-
 OPERATORS = (
     *("add", "add", "sub", "mul", "mul", "div", "mod", "pow", "min", "max", "abs", "floor", "where"),
     *("eq", "ge", "lt", "and", "or"),
 )
 
 
-def _formula(rng: Random, depth: int) -> Expr:
-    if depth == 0 or rng.random() < 0.15:
-        return _pick(rng, x, x, x, x1, s1, Const(_pick(rng, *NUMBERS)))
-    name = str(_pick(rng, *OPERATORS))
-    if name in ("abs", "floor"):
-        return op(name, _formula(rng, depth - 1))
-    if name == "where":
-        return where(*(_formula(rng, depth - 1) for _ in range(3)))
+def _formula(c: Chance, depth: int) -> Expr:
+    if depth == 0 or c.of(0.15):
+        return c.pick(x, x, x, x1, s1, Const(c.among(NUMBERS)))
+    name = c.among(OPERATORS)
     if name == "pow":
-        exponent = Const(_pick(rng, -2, -1, 0, 0.5, 2, 3, 0.1)) if rng.random() < 0.8 else _formula(rng, 0)
-        return op(name, _formula(rng, depth - 1), exponent)
-    return op(name, _formula(rng, depth - 1), _formula(rng, depth - 1))
+        exponent = Const(c.pick(-2, -1, 0, 0.5, 2, 3, 0.1)) if c.of(0.8) else _formula(c, 0)
+        return op(name, _formula(c, depth - 1), exponent)
+    count = {"abs": 1, "floor": 1, "where": 3}.get(name, 2)
+    return op(name, *(_formula(c, depth - 1) for _ in range(count)))
 
 
-def _random(rng: Random) -> Made:
+@family("random formulas")
+def _random(c: Chance) -> Case:
     """Random formulas: against themselves, or a plainer one."""
-    inner = _formula(rng, int(rng.integers(1, 4)))
-    bound = Const(_pick(rng, *NUMBERS))
-    output = _pick(
-        rng, inner >= bound, inner.equals(bound), inner < bound, op("floor", inner), op("ne", inner, inner)
+    inner = _formula(c, c.between(1, 3))
+    bound = Const(c.among(NUMBERS))
+    output = c.pick(
+        inner >= bound, inner.equals(bound), inner < bound, op("floor", inner), op("ne", inner, inner)
     )
-    start = float(_pick(rng, 0.0, inf, -inf, 0.1, 1e16))
-    kept = _pick(rng, x, maximum(s1, x), (s1 + x) % 3)
-    program = machine(output, start={"s": start}, s=kept)
-    other = _pick(rng, output, Const(0) * x, Const(1) + 0 * x, where(x.equals(3), 1 - output, output))
-    reference = machine(other, start={"s": start}, s=kept)
-    domain = _pick(rng, BITS, integers(0, 9), integers(-3, 3), integers(0, 19_000))
-    return program, reference, domain, tuple([[float(i)]] for i in (0, 1, 3, 6) if i <= domain.high), False
+    start = {"s": float(c.pick(0.0, inf, -inf, 0.1, 1e16))}
+    kept = c.pick(x, maximum(s1, x), (s1 + x) % 3)
+    other = c.pick(output, never, always, where(x.equals(3), 1 - output, output))
+    domain = c.pick(BITS, integers(0, 9), integers(-3, 3), integers(0, 19_000))
+    program, reference = (machine(one, start=start, s=kept) for one in (output, other))
+    return pair(
+        program, reference, domain, telling=tuple([[float(i)]] for i in (0, 1, 3, 6) if i <= domain.high)
+    )
 
 
-def _rewritten(rng: Random) -> Made:
+@family("rewritten")
+def _rewritten(c: Chance) -> Case:
     """The same small whole numbers in another way: these must not be called wrong."""
-    k = int(rng.integers(2, 9))
-    program, reference = _pick(
-        rng,
+    k = c.between(2, 8)
+    both = c.pick(
         (op("pow", x, Const(2)), x * x),
         (op("floor", x / k) * k + x % k, 1 * x),
         (where(op("ne", x, 0), op("pow", maximum(x, 1), Const(-1)) * 0 + x, x), 1 * x),
@@ -331,20 +298,4 @@ def _rewritten(rng: Random) -> Made:
         (op("floor", 0.25 * (4 * x)), 1 * x),
         (minimum(x, Const(10**9)), 1 * x),
     )
-    return machine(program), machine(reference), integers(0, 20), (), True
-
-
-FAMILIES: dict[str, Callable[[Random], Made]] = {
-    "no number": _no_number,
-    "infinite": _infinite,
-    "negative powers": _powers,
-    "roots": _roots,
-    "great powers": _great_powers,
-    "hundreds of digits": _digits,
-    "dead steps": _dead_step,
-    "decimals that meet": _decimals,
-    "sums of decimals": _decimal_sums,
-    "halves": _halves,
-    "random formulas": _random,
-    "rewritten": _rewritten,
-}
+    return pair(*both, integers(0, 20), right=True)

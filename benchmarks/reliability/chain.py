@@ -9,7 +9,6 @@ folder as it was left is verified.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import io
 import json
@@ -21,22 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from case import Result
-from weights import folder_of
+import weights
+from case import Result, called, content, places, unpacked
 
-from weights2code.cli import main
+from chance import Chance, Random
 from weights2code.data import Problem
 from weights2code.graph import to_dict
 from weights2code.graph.from_model import graph_of
-from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, read_config
-from weights2code.source import problem_of
-from weights2code.training.search import Trained
+from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT
+from weights2code.training.storage import Trained
 
-WHOLE = 400
-SECONDS = 60.0
 #: Small tasks of several kinds of networks, whose programs are proved.
 TASKS = ("sum_last2", "parity", "div_3", "Max_Seen", "bitwise_xor", "retrieve_value_by_key", "freebody")
-Random = np.random.Generator
+#: The new content of a file, what was changed, and whether it matters; None if there was nothing to change.
+Made = tuple[bytes, str, bool] | None
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,20 @@ class Base:
         """Its place there."""
         return json.loads(self.files[CERTIFICATE])["network"]["member"] if self.weights == MODEL else 0
 
+    def network(self, data: bytes) -> tuple[list[Any], Any]:
+        """The live nodes and the head of the network that weights are."""
+        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+            Path(file.name).write_bytes(data)
+            trained = Trained.load(Path(file.name), self.problem)
+        graph = graph_of(trained.weights, self.member, trained.layout, self.problem)
+        stored = to_dict(graph)
+        nodes = [stored["nodes"][index].items() for index in graph.live()]
+        return [{key: value for key, value in node if value is not None} for node in nodes], stored["head"]
+
 
 @functools.cache
 def base(name: str) -> Base:
-    place = folder_of(name)
-    files = {file.name: file.read_bytes() for file in place.iterdir() if file.is_file()}
-    return Base(name, files, problem_of(*read_config(place)))
+    return Base(name, content(weights.folder_of(name)), weights.base(name).problem)
 
 
 def prepare() -> None:
@@ -80,93 +85,59 @@ def attack(number: int, seed: int) -> Result:
 def attacked(found: Base, way: str, rng: Random) -> Result:
     name, change = WAYS[way]
     name = found.weights if name == MODEL else name
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "run"
-        folder.mkdir()
-        for file, data in found.files.items():
-            (folder / file).write_bytes(data)
-        for _ in range(50):
-            made = change(found, rng)
-            if made is not None:
-                break
-        else:
-            return Result(way, "nothing to change")
-        data, what, matters = made
-        if name:
-            (folder / name).write_bytes(data)
-        code, said = verified(folder)
-    detail = f"{found.name}: {what}; exit {code}: {said.strip()[-400:]}"
+    made = next((made for _ in range(50) if (made := change(found, Chance(rng))) is not None), None)
+    if made is None:
+        return Result(way, "nothing to change")
+    data, what, matters = made
+    with unpacked({**found.files, name: data} if name else found.files) as folder:
+        ended = called("verify", "run", "--json")
+        said = (ended.out + ended.err + ended.crash).replace(str(folder), "run")
+    code = ended.code
+    if said.startswith("{"):
+        said = json.loads(said)["message"]
+    failure = ""
     if not matters:
-        return Result(way, f"exit {code}, does not matter", "" if code == 0 else "refused", detail)
-    if code not in (1, 2):
-        return Result(way, f"exit {code}", "a change was not found", detail)
-    return Result(way, f"exit {code}", "" if name in said else f"{name} is not named", detail)
+        failure = "" if code == 0 else "refused"
+    elif code not in (1, 2):
+        failure = "a change was not found"
+    elif name not in said:
+        failure = f"{name} is not named"
+    detail = f"{found.name}: {what}; exit {code}: {said.strip()[-400:]}"
+    return Result(way, f"exit {code}{'' if matters else ', does not matter'}", failure, detail)
 
 
-def verified(folder: Path) -> tuple[int, str]:
-    """Exit code of `w2c verify`, and the sentence that it gives as the reason."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        code = main(["verify", str(folder), "--json"])
-    text = out.getvalue().replace(str(folder), "run")
-    with contextlib.suppress(ValueError):
-        text = json.loads(text)["message"]
-    return code, text
-
-
-Made = tuple[bytes, str, bool]
-
-
-def one_weight(found: Base, rng: Random) -> Made | None:
+def one_weight(found: Base, c: Chance) -> Made:
     """One entry of one tensor of the member that is meant; it matters if the discrete network is another."""
     from safetensors.numpy import load, save
 
-    data = found.files[found.weights]
+    data, member = found.files[found.weights], found.member
     tensors = load(data)
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-    member = found.member
-    before = _network(data, member, found.problem)
-    floats = [
-        name
-        for name, values in tensors.items()
-        if values.dtype.kind == "f" and values.ndim and len(values) > member and values[member].size
-    ]
-    name = str(rng.choice(sorted(floats)))
+    name = c.among(
+        sorted(
+            name
+            for name, values in tensors.items()
+            if values.dtype.kind == "f" and values.ndim and len(values) > member and values[member].size
+        )
+    )
     values = tensors[name].copy()
-    place = tuple(int(rng.integers(size)) for size in values[member].shape)
-    amount = float(rng.choice([-1, 1]) * 10 ** rng.uniform(-6, 1))
-    values[(member, *place)] += amount
+    place = (member, *(c.between(0, size - 1) for size in values[member].shape))
+    amount = c.pick(-1, 1) * 10 ** c.rng.uniform(-6, 1)
+    values[place] += amount
     changed = save({**tensors, name: values}, header)
     if np.array_equal(values, tensors[name]):
         return None
-    matters = _network(changed, member, found.problem) != before
-    if not matters and rng.random() < 0.9:
-        return None
-    return changed, f"{name}[{(member, *place)}] by {amount:.3g}", matters
+    matters = found.network(changed) != found.network(data)
+    return (changed, f"{name}[{place}] by {amount:.3g}", matters) if matters or not c.of(0.9) else None
 
 
-def _network(data: bytes, member: int, problem: Problem) -> str:
-    """The live part of the network that weights are, as text."""
-    with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
-        Path(file.name).write_bytes(data)
-        trained = Trained.load(Path(file.name), problem)
-    graph = graph_of(trained.model, member, trained.layout, problem)
-    stored = to_dict(graph)
-    live = [_used(stored["nodes"][index]) for index in graph.live()]
-    return json.dumps([live, stored["head"]])
-
-
-def _used(node: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in node.items() if value is not None}
-
-
-def one_listed_number(found: Base, rng: Random) -> Made | None:
+def one_listed_number(found: Base, c: Chance) -> Made:
     text = found.files.get(PROGRAM_RAW)
-    return None if text is None else _one_token(text, rng, (tokenize.NUMBER,))
+    return None if text is None else _one_token(text, c, (tokenize.NUMBER,))
 
 
-def one_symbol(found: Base, rng: Random) -> Made | None:
-    return _one_token(found.files[PROGRAM], rng, (tokenize.NUMBER, tokenize.OP, tokenize.NAME))
+def one_symbol(found: Base, c: Chance) -> Made:
+    return _one_token(found.files[PROGRAM], c, (tokenize.NUMBER, tokenize.OP, tokenize.NAME))
 
 
 #: What takes the place of a symbol.
@@ -177,69 +148,54 @@ OTHER = {
 }  # fmt: skip
 
 
-def _one_token(text: bytes, rng: Random, kinds: tuple[int, ...]) -> Made | None:
+def _one_token(text: bytes, c: Chance, kinds: tuple[int, ...]) -> Made:
     """One number, operator or name of the code is another; texts and comments are left alone."""
-    tokens = list(tokenize.tokenize(io.BytesIO(text).readline))
     some = [
         token
-        for token in tokens
+        for token in tokenize.tokenize(io.BytesIO(text).readline)
         if token.type in kinds and (token.type == tokenize.NUMBER or token.string in OTHER)
     ]
     if not some:
         return None
-    token = some[int(rng.integers(len(some)))]
-    other = OTHER[token.string] if token.type != tokenize.NUMBER else _other_number(token.string, rng)
+    token = c.among(some)
+    other = OTHER[token.string] if token.type != tokenize.NUMBER else _other_number(token.string, c)
     lines = text.decode().splitlines(keepends=True)
     (row, begin), (_, end) = token.start, token.end
     lines[row - 1] = lines[row - 1][:begin] + other + lines[row - 1][end:]
     return "".join(lines).encode(), f"line {row}: {token.string} became {other}", True
 
 
-def _other_number(text: str, rng: Random) -> str:
+def _other_number(text: str, c: Chance) -> str:
     """A number that is not the same: by one, or in its last digits."""
     if "." not in text and "e" not in text.lower():
         return str(int(text) + 1)
-    value = float(text)
-    changed = value + float(rng.choice([1.0, 1e-6, -1e-3])) * max(1.0, abs(value))
-    return repr(changed)
+    return repr(_moved(float(text), c.pick(1.0, 1e-6, -1e-3)))
 
 
-def one_number_of_the_graph(found: Base, rng: Random) -> Made | None:
+def _moved(value: float, share: float) -> float:
+    return value + share * max(1.0, abs(value))
+
+
+def one_number_of_the_graph(found: Base, c: Chance) -> Made:
     """A number of a node that matters, or of the head."""
     data = json.loads(found.files[GRAPH])
-    network = json.loads(_network(found.files[found.weights], found.member, found.problem))[0]
-    live = {node["name"] for node in network}
-    places: list[tuple[Any, Any]] = []
-
-    def walk(value: Any) -> None:
-        for key in value if isinstance(value, dict) else range(len(value)):
-            item = value[key]
-            if isinstance(item, (dict, list)):
-                walk(item)
-            elif isinstance(item, float):
-                places.append((value, key))
-
-    for node in data["nodes"]:
-        if node["name"] in live:
-            walk({name: value for name, value in node.items() if isinstance(value, (dict, list))})
-    walk(data["head"])
-    if not places:
+    live = {node["name"] for node in found.network(found.files[found.weights])[0]}
+    nodes = [value for node in data["nodes"] if node["name"] in live for value in node.values()]
+    parts = [part for part in (*nodes, data["head"]) if isinstance(part, (dict, list))]
+    numbers = [(one, key) for one, key in places(parts) if isinstance(one[key], float)]
+    if not numbers:
         return None
-    container, key = places[int(rng.integers(len(places)))]
+    container, key = c.among(numbers)
     before = container[key]
-    container[key] = before + float(rng.choice([1.0, 1e-9, -0.3])) * max(1.0, abs(before))
+    container[key] = _moved(before, c.pick(1.0, 1e-9, -0.3))
     return json.dumps(data).encode(), f"{before} became {container[key]}", True
 
 
-def nothing(found: Base, rng: Random) -> Made | None:
-    return b"", "nothing", False
-
-
 #: The file that is changed, and how.
-WAYS: dict[str, tuple[str, Callable[[Base, Random], Made | None]]] = {
+WAYS: dict[str, tuple[str, Callable[[Base, Chance], Made]]] = {
     "one weight": (MODEL, one_weight),
     "one number of the listing": (PROGRAM_RAW, one_listed_number),
     "one symbol of the program": (PROGRAM, one_symbol),
     "one number of the graph": (GRAPH, one_number_of_the_graph),
-    "nothing": ("", nothing),
+    "nothing": ("", lambda found, c: (b"", "nothing", False)),
 }

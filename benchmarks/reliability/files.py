@@ -7,26 +7,23 @@ a fifth of the files are good ones, which must not be refused.
 from __future__ import annotations
 
 import contextlib
-import io
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet
-from case import Result
+from case import Result, called
 from file_cases import Case, make
 from strict_reading import Unclear, read
 
 from weights2code import pipeline
-from weights2code.cli import commands, main
+from weights2code.cli import commands
 from weights2code.data import own
 from weights2code.data.columns import Stored
 
-WHOLE = 10_000
 #: Imported here, so that a case need not.
-LOADED = (commands, pyarrow.parquet)
+LOADED = commands
 
 
 class _Read(BaseException):
@@ -60,38 +57,22 @@ def _sequences(stored: Stored, names: Any) -> list[np.ndarray]:
 
 
 def attack(number: int, seed: int) -> Result:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, _stopping_before_training() as noted:
         case = make(number, seed, Path(name))
-        return judge(case, Path(name) / "run", f"number {number}")
-
-
-def judge(case: Case, out: Path, detail: str) -> Result:
-    said, shown = io.StringIO(), io.StringIO()
-    with (
-        _stopping_before_training() as noted,
-        contextlib.redirect_stderr(said),
-        contextlib.redirect_stdout(shown),
-    ):
-        try:
-            code = main(["fit", str(case.path), *case.options, "--out", str(out), "--quiet"])
-        except _Read:
-            code = 0
-    detail = f"{detail}: {said.getvalue().strip()}"[:500]
-    if code == 0:
-        wrong = compare(case, *noted[0])
-        return Result(case.kind, "read", wrong, detail)
-    if code != 2:
-        return Result(case.kind, f"exit {code}", f"exit code {code}", detail)
-    sentence = said.getvalue()
-    if (
-        sentence.count("\n") != 1
-        or not sentence.startswith("w2c fit: ")
-        or not sentence.strip().endswith((".", "?"))
-    ):
-        return Result(case.kind, "refused", f"no sentence: {sentence!r}", detail)
-    if len(sentence) > 1000 or not sentence.strip().isprintable():
-        return Result(case.kind, "refused", f"no readable sentence: {sentence[:1000]!r}", detail)
-    return Result(case.kind, "refused", f"a good file was refused: {sentence}" if case.good else "", detail)
+        ended = called("fit", str(case.path), *case.options, "--out", f"{name}/run", "--quiet")
+        said, detail = ended.err, f"number {number}: {ended.err.strip()}"[:500]
+        if _Read.__name__ in ended.crash:
+            return Result(case.kind, "read", compare(case, *noted[0]), detail)
+        failure = ended.crash or ("" if ended.code == 2 else f"exit code {ended.code}")
+        sentence = said.startswith("w2c fit: ") and said.strip().endswith((".", "?"))
+        if not failure and (ended.not_plain or not sentence):
+            failure = ended.not_plain or f"no sentence: {said!r}"
+        elif not failure and (len(said) > 1000 or not said.strip().isprintable()):
+            failure = f"no readable sentence: {said[:1000]!r}"
+        elif not failure and case.good:
+            failure = f"a good file was refused: {said}"
+        outcome = "refused" if ended.code == 2 else f"exit {ended.code}"
+        return Result(case.kind, outcome, failure, detail)
 
 
 def compare(case: Case, x: list[np.ndarray], y: list[np.ndarray]) -> str:
@@ -104,6 +85,6 @@ def compare(case: Case, x: list[np.ndarray], y: list[np.ndarray]) -> str:
         return f"{len(x)} sequences in place of {len(expected)}"
     for index, (inputs, targets) in enumerate(expected):
         for found, right in ((x[index], inputs), (y[index], targets)):
-            if not np.array_equal(found, np.array(right)):
+            if not np.array_equal(found, np.array(right), equal_nan=True):
                 return f"sequence {index} is {found.tolist()} in place of {right}"[:500]
     return ""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -58,12 +59,7 @@ class Difference:
 
 
 def run_network(
-    graph: DiscreteGraph,
-    x: np.ndarray,
-    past: np.ndarray,
-    kind: type = np.float64,
-    *,
-    backwards: bool = False,
+    graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, kind: type = np.float64, *, backwards: bool = False
 ) -> np.ndarray:
     """The outputs (n, T, outputs) on sequences, with `past` as past outputs, in float64 or float32."""
     layout, order = graph.layout, slice(None, None, -1 if backwards else None)
@@ -160,14 +156,20 @@ def runs(
     found = [Runs(x, _outputs(program, x), True) for x in (made(DRAWN, DRAWN_LENGTH),)]
     found += [Runs(x, _outputs(program, x)) for x in (made(LONG, LONG_LENGTH), *telling)]
     if all(domain.discrete for domain in domains):
-        columns = np.meshgrid(*(domain.values() for domain in domains), indexing="ij")
-        inputs = np.stack([column.ravel() for column in columns], 1)
-        length = int(np.log(most) / np.log(max(len(inputs), 2)) + 1e-9)
+        fan = prod(len(domain.values()) for domain in domains)
+        length = int(np.log(most) / np.log(max(fan, 2)) + 1e-9)
         if length:
-            numbers = np.arange(len(inputs) ** length)
-            x = inputs[np.stack([numbers // len(inputs) ** t % len(inputs) for t in range(length)], 1)]
+            x = every(domains, length)
             found.append(Runs(x, _outputs(program, x)))
     return found
+
+
+def every(domains: tuple[Domain, ...], length: int) -> np.ndarray:
+    """All sequences of a length."""
+    columns = np.meshgrid(*(domain.values() for domain in domains), indexing="ij")
+    inputs = np.stack([column.ravel() for column in columns], 1)
+    numbers = np.arange(len(inputs) ** length)
+    return inputs[np.stack([numbers // len(inputs) ** t % len(inputs) for t in range(length)], 1)]
 
 
 def _drawn(domains: tuple[Domain, ...], rng: np.random.Generator, count: int, length: int) -> np.ndarray:

@@ -7,104 +7,25 @@ or `run`. None of that may stand in what is printed, in the page, or in any file
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import json
 import random
 import re
-import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
-from case import Result
+from case import Result, called, finished, unpacked
 
-from weights2code.cli import main
 from weights2code.program import Origin, Program
 from weights2code.report.sections import ORIGINS
 from weights2code.verify.links import MADE, Made
 
-WHOLE = 200
-SECONDS = 120.0
 #: A network that is as it was trained, and one that was made for the rule.
 TASKS = ("parity_last2", "Max_Seen")
 SAMPLES = ("--samples", "512")
 #: Nodes, names and numbers that stand in no honest file.
 WORD, NUMBER = "forged", 87654321
-
-
-@functools.cache
-def prepare() -> dict[str, dict[str, bytes]]:
-    """The folders, once a process; those that it starts have them too."""
-    made = {}
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
-        for task in TASKS:
-            with contextlib.redirect_stdout(io.StringIO()):
-                assert main(["run", task, *SAMPLES, "--quiet", "--out", task]) == 0
-            made[task] = {file.name: file.read_bytes() for file in Path(task).iterdir()}
-    return made
-
-
-Forgery = Callable[[dict[str, Any], random.Random], None]
-
-
-def _networks(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [data[name] for name in ("network", "taught") if data.get(name)]
-
-
-def _made(data: dict[str, Any], rng: random.Random) -> None:
-    for network in _networks(data):
-        network["made"] = rng.choice(get_args(Made))
-
-
-def _trained_on(data: dict[str, Any], rng: random.Random) -> None:
-    for network in _networks(data):
-        network["trained_on"] = NUMBER + rng.randrange(9)
-
-
-def _read(data: dict[str, Any], rng: random.Random) -> None:
-    for network in _networks(data):
-        network["read"] = rng.choice((0, 1, NUMBER))
-
-
-def _member(data: dict[str, Any], rng: random.Random) -> None:
-    data["network"]["member"] = rng.choice((0, 1, 2, NUMBER))
-
-
-def _rule(data: dict[str, Any], rng: random.Random) -> None:
-    cut = rng.choice((0, 1, 3, NUMBER))
-    data["rule"] = {"cut": cut, "nodes": [f"V{NUMBER}_{WORD}"] * rng.randrange(3), "explanation": WORD}
-
-
-def _origin(data: dict[str, Any], rng: random.Random) -> None:
-    data["program"]["origin"] = data["origin"] = rng.choice((WORD, f"{WORD} by hand", *Origin))
-
-
-def _attempts(data: dict[str, Any], rng: random.Random) -> None:
-    data["attempts"] = [one | {"rung": f"{WORD} {rng.randrange(9)}"} for one in data["attempts"]] * 2
-
-
-def _model_fits(data: dict[str, Any], rng: random.Random) -> None:
-    data["model_fits"] = rng.random() < 0.3
-
-
-def _notes(data: dict[str, Any], rng: random.Random) -> None:
-    data["notes"] = [f"{WORD}; the rule was regressed from the values that it {WORD}"]
-
-
-FORGERIES: dict[str, Forgery] = {
-    "made": _made,
-    "trained_on": _trained_on,
-    "read": _read,
-    "member": _member,
-    "rule": _rule,
-    "origin": _origin,
-    "attempts": _attempts,
-    "model_fits": _model_fits,
-    "notes": _notes,
-}
 TEXTS = ("certificate.json", "program.py", "program.tex", "report.html")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("verify", "run"),
@@ -114,17 +35,69 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+@functools.cache
+def prepare() -> dict[str, dict[str, bytes]]:
+    """The folders, once a process; those that it starts have them too."""
+    return {task: finished("run", task, *SAMPLES) for task in TASKS}
+
+
+def _networks(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [data[name] for name in ("network", "taught") if data.get(name)]
+
+
+def _of_networks(key: str, value: Callable[[random.Random], Any]) -> Callable[..., None]:
+    def forge(data: dict[str, Any], rng: random.Random) -> None:
+        for network in _networks(data):
+            network[key] = value(rng)
+
+    return forge
+
+
+def _of_run(**parts: Callable[[dict[str, Any], random.Random], Any]) -> Callable[..., None]:
+    def forge(data: dict[str, Any], rng: random.Random) -> None:
+        data.update({key: value(data, rng) for key, value in parts.items()})
+
+    return forge
+
+
+def _member(data: dict[str, Any], rng: random.Random) -> None:
+    data["network"]["member"] = rng.choice((0, 1, 2, NUMBER))
+
+
+def _origin(data: dict[str, Any], rng: random.Random) -> None:
+    data["program"]["origin"] = data["origin"] = rng.choice((WORD, f"{WORD} by hand", *Origin))
+
+
+FORGERIES: dict[str, Callable[[dict[str, Any], random.Random], None]] = {
+    "made": _of_networks("made", lambda rng: rng.choice(get_args(Made))),
+    "trained_on": _of_networks("trained_on", lambda rng: NUMBER + rng.randrange(9)),
+    "read": _of_networks("read", lambda rng: rng.choice((0, 1, NUMBER))),
+    "member": _member,
+    "rule": _of_run(
+        rule=lambda _, rng: {
+            "cut": rng.choice((0, 1, 3, NUMBER)),
+            "nodes": [f"V{NUMBER}_{WORD}"] * rng.randrange(3),
+            "explanation": WORD,
+        }
+    ),
+    "origin": _origin,
+    "attempts": _of_run(
+        attempts=lambda data, rng: (
+            [one | {"rung": f"{WORD} {rng.randrange(9)}"} for one in data["attempts"]] * 2
+        )
+    ),
+    "model_fits": _of_run(model_fits=lambda _, rng: rng.random() < 0.3),
+    "notes": _of_run(notes=lambda *_: [f"{WORD}; the rule was regressed from the values that it {WORD}"]),
+}
+
+
 def attack(number: int, seed: int) -> Result:
     """Forge, run one command, look for what was forged; after `verify`, the page once more."""
     rng = random.Random(f"{seed}:{number}")
     first = list(FORGERIES)[number % len(FORGERIES)]
     task, command = rng.choice(TASKS), rng.choice(list(COMMANDS))
     names = {first, *rng.sample(list(FORGERIES), rng.choice((0, 1, 3)))}
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
-        folder = Path("run")
-        folder.mkdir()
-        for name, content in prepare()[task].items():
-            (folder / name).write_bytes(content)
+    with unpacked(prepare()[task]) as folder:
         data = json.loads((folder / "certificate.json").read_bytes())
         for name in sorted(names):
             FORGERIES[name](data, rng)
@@ -142,20 +115,17 @@ def attack(number: int, seed: int) -> Result:
 def _told(arguments: tuple[str, ...], task: str, folder: Path) -> tuple[str, str]:
     """How a command ended, and what it repeats."""
     before = {name: (folder / name).stat().st_mtime_ns for name in TEXTS}
-    out, err = io.StringIO(), io.StringIO()
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([task if word == "TASK" else word for word in arguments])
-    except BaseException:
-        return "traceback", traceback.format_exc()[-2000:]
-    if code == 2:  # refused: what cannot be, such as a member that is not there
-        plain = err.getvalue().count("\n") == 1 and "Traceback" not in err.getvalue()
-        return "exit 2", "" if plain else f"not one sentence: {err.getvalue()[:300]!r}"
-    texts = {"what is printed": out.getvalue() + err.getvalue()}
+    ended = called(*(task if word == "TASK" else word for word in arguments))
+    if ended.crash:
+        return "traceback", ended.crash
+    if ended.code == 2:  # refused: what cannot be, such as a member that is not there
+        return "exit 2", ended.not_plain
+    texts = {"what is printed": ended.out + ended.err}
     for name in TEXTS:
         if (folder / name).stat().st_mtime_ns != before[name]:  # else it was left as it is
             texts[name] = (folder / name).read_text()
-    return f"exit {code}", next((said for name, text in texts.items() if (said := repeated(name, text))), "")
+    found = (said for name, text in texts.items() if (said := repeated(name, text)))
+    return f"exit {ended.code}", next(found, "")
 
 
 def repeated(name: str, text: str) -> str:

@@ -4,10 +4,10 @@
     python benchmarks/reliability/run.py mutants files --count 200   some of them, a share
     python benchmarks/reliability/run.py mutants --only 17 23        single cases, with all that they say
 
-An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
-`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take; `prepare`, if there is one, makes
-what all cases need. Rows go to `--out`, one a line, as they come; a sweep that was stopped goes on where it
-was. The summary, with the commit that was attacked, goes to `results/NAME.json`, from which
+An attack is a function `(number, seed) -> Result`, which makes one case and says what happened, in a process
+of its own: what that does to memory, time or the interpreter is a result too. `prepare` of its module, if
+there is one, makes what all cases need. Rows are kept in `--out` as they come; a sweep that was stopped goes
+on where it was. The summary, with the commit that was attacked, goes to `results/NAME.json`, from which
 `docs/results/reliability.md` is made.
 """
 
@@ -16,102 +16,98 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import shutil
 import sys
+import tempfile
+import time
+import traceback
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-from case import GIBIBYTE, isolated
+sys.path.append(str(Path(__file__).parents[1]))
+from case import Result
 
-from weights2code.experiments.provenance import CHANGES, provenance, source
-from weights2code.run_folder import write_atomically
+from weights2code.experiments.engines.local import Local, cores
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.records import write_record
+from weights2code.experiments.stores import Lines
+from weights2code.experiments.sweep import run_sweep
 
 HERE = Path(__file__).parent
-#: In the order of the page.
-ATTACKS = (
-    "mutants",
-    "machines",
-    "steps",
-    "awkward",
-    "weights",
-    "networks",
-    "chain",
-    "unsolvable",
-    "folders",
-    "provenance",
-    "files",
-    "kills",
-    "interrupts",
-    "repeats",
-)
+#: In the order of the page: module and function, cases, seconds and GiB (0 is any) that one may take.
+ATTACKS = {
+    "mutants": ("mutants.attack", 10_000, 120, 2),
+    "machines": ("machines.attack", 300, 120, 2),
+    "steps": ("steps.attack", 500, 60, 2),
+    "awkward": ("awkward.attack", 500, 120, 2),
+    "weights": ("weights.attack", 1400, 60, 2),
+    "networks": ("networks.attack", 1200, 60, 2),
+    "chain": ("chain.attack", 400, 60, 2),
+    "unsolvable": ("unsolvable.attack", 300, 120, 4),
+    "folders": ("folders.attack", 2000, 30, 2),
+    "provenance": ("provenance.attack", 200, 120, 2),
+    "files": ("files.attack", 10_000, 30, 2),
+    "kills": ("commands.kills", 200, 600, 0),
+    "interrupts": ("commands.interrupts", 100, 600, 0),
+    "repeats": ("commands.repeats", 100, 900, 0),
+}
 RESULTS = HERE / "results"
 #: Failures that a summary spells out.
 MOST_SHOWN = 20
 
 
-def limits(name: str) -> tuple[int, float, int]:
-    """How many cases an attack has, and what one may take: seconds, bytes."""
-    module = import_module(name)
-    return module.WHOLE, getattr(module, "SECONDS", 30.0), getattr(module, "MEMORY", 2 * GIBIBYTE)
+def attacked(name: str, numbers: Iterable[int], seed: int, processes: int, kept: Path) -> list[Row]:
+    """The rows of some cases; those that are there already are not made again."""
+    place, _, seconds, memory = ATTACKS[name]
+    module, function = place.split(".")
+    attack = getattr(import_module(module), function)
+    getattr(import_module(module), "prepare", lambda: None)()
+
+    def work(number: int, _: Path) -> Row:
+        return one(attack, number, seed, memory)
+
+    def told(row: Row) -> None:
+        if row["error"] or row["failure"]:
+            print(name, row["key"], row.get("kind"), row["error"] or row["failure"].strip().splitlines()[-1])
+
+    store = Lines(kept / f"{name}_{seed}.jsonl", {"seed": seed})
+    jobs = [Job(str(number), work, number) for number in numbers]
+    rows = run_sweep(jobs, store, Local(processes, forked=True, limit=seconds), told, tries=1)
+    shutil.rmtree(store.folder, ignore_errors=True)
+    lost = {"kind": "", "outcome": "no answer", "detail": ""}  # it hung, or the process died
+    return [
+        {**lost, "failure": row["error"], **row, "number": int(row["key"])} if row["error"] else row
+        for row in rows
+    ]
 
 
-def one(name: str, number: int, seed: int) -> dict[str, Any]:
-    """One case as a row of the record."""
-    _, seconds, memory = limits(name)
-    result, spent = isolated(import_module(name).attack, number, seed, seconds=seconds, memory=memory)
-    return {"number": number, **result.to_dict(), "seconds": round(spent, 3)}
+def one(attack: Callable[[int, int], Result], number: int, seed: int, memory: int) -> Row:
+    """One case, which may take so much memory of this process."""
+    os.setpgid(0, 0)
+    if memory:
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        most = size + (memory << 30)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    began = time.monotonic()
+    try:
+        result = attack(number, seed)
+    except BaseException:
+        result = Result("", "traceback", traceback.format_exc()[-2000:], f"number {number}")
+    return {"number": number, **asdict(result), "seconds": round(time.monotonic() - began, 3)}
 
 
-def sweep(name: str, count: int, seed: int, processes: int, record: Path) -> list[dict[str, Any]]:
-    """Every case that the record does not hold yet; the rows of all of them."""
-    rows = read(record)
-    missing = sorted(set(range(count)) - {row["number"] for row in rows})
-    record.parent.mkdir(parents=True, exist_ok=True)
-    with record.open("a") as file, ProcessPoolExecutor(processes, get_context("fork")) as pool:
-        waiting = [pool.submit(one, name, number, seed) for number in missing]
-        for done, future in enumerate(as_completed(waiting), 1):
-            row = future.result()
-            rows.append(row)
-            file.write(json.dumps(row) + "\n")
-            file.flush()
-            if row["failure"]:
-                print(f"{name} {row['number']}: {row['kind']}: {row['failure'].strip().splitlines()[-1]}")
-            elif done % max(1, len(missing) // 20) == 0:
-                print(f"{name}: {done} of {len(missing)}")
-    return [row for row in rows if row["number"] < count]
-
-
-def rows_file(out: Path, name: str, seed: int) -> Path:
-    """Where the rows of this source go: a summary names one commit, so it must not count cases of another."""
-    tree = source() or "unknown"
-    file = out / f"{name}_{seed}_{tree[:10]}.jsonl"
-    if tree.endswith(CHANGES):  # there is no telling whether rows that are there come from these changes
-        file.unlink(missing_ok=True)
-    return file
-
-
-def read(record: Path) -> list[dict[str, Any]]:
-    """The rows of a record; a last line that was cut short does not count."""
-    rows = []
-    for line in record.read_text().splitlines() if record.exists() else []:
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            continue
-    return rows
-
-
-def summary(name: str, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+def summary(name: str, rows: list[Row], seed: int) -> Row:
     """What the page shows: cases, outcomes and failures a kind, the slowest case."""
-    kinds = sorted({row["kind"] for row in rows})
     failures = sorted((row for row in rows if row["failure"]), key=lambda row: row["number"])
+    kinds: dict[str, list[Row]] = {kind: [] for kind in sorted({row["kind"] for row in rows})}
+    for row in rows:
+        kinds[row["kind"]].append(row)
     return {
-        "attack": name,
-        "seed": seed,
         "cases": len(rows),
         "failures": len(failures),
         "run_seconds": round(sum(row["seconds"] for row in rows), 1),
@@ -119,16 +115,14 @@ def summary(name: str, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
         "kinds": [
             {
                 "kind": kind,
-                "cases": sum(row["kind"] == kind for row in rows),
-                "outcomes": dict(
-                    sorted(Counter(row["outcome"] for row in rows if row["kind"] == kind).items())
-                ),
-                "failures": sum(row["kind"] == kind for row in failures),
+                "cases": len(some),
+                "outcomes": dict(sorted(Counter(row["outcome"] for row in some).items())),
+                "failures": sum(bool(row["failure"]) for row in some),
             }
-            for kind in kinds
+            for kind, some in kinds.items()
         ],
         "failed": failures[:MOST_SHOWN],
-        **provenance(f"python benchmarks/reliability/run.py {name} --count {len(rows)} --seed {seed}"),
+        "whole": ATTACKS[name][1],
     }
 
 
@@ -140,27 +134,28 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="cases an attack; default all")
     parser.add_argument("--only", type=int, nargs="+", help="single cases, shown whole and not recorded")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--processes", type=int, default=cores())
     parser.add_argument("--out", type=Path, default=HERE / "runs", help="where the rows go")
     options = parser.parse_args()
     unknown = set(options.attacks) - set(ATTACKS)
     if unknown:
         parser.error(f"there is no attack {', '.join(sorted(unknown))}; use some of {', '.join(ATTACKS)}")
-    failed = 0
+    failed, seed = 0, options.seed
     for name in options.attacks or ATTACKS:
-        getattr(import_module(name), "prepare", lambda: None)()
+        numbers = options.only or range(options.count or ATTACKS[name][1])
+        with tempfile.TemporaryDirectory() as place:
+            kept = Path(place) if options.only else options.out
+            rows = attacked(name, numbers, seed, options.processes, kept)
         if options.only:
-            for number in options.only:
-                print(json.dumps(one(name, number, options.seed), indent=2).replace("\\n", "\n"))
+            print(json.dumps(rows, indent=2).replace("\\n", "\n"))
             continue
-        count = options.count or limits(name)[0]
-        rows = sweep(name, count, options.seed, options.processes, rows_file(options.out, name, options.seed))
-        found = summary(name, rows, options.seed) | {"whole": limits(name)[0]}
+        found = summary(name, rows, seed)
         failed += found["failures"]
-        write_atomically(RESULTS / f"{name}.json", json.dumps(found, indent=2) + "\n")
-        print(
-            f"{name}: {found['cases']} cases, {found['failures']} failures, slowest {found['slowest']:.1f} s"
-        )
+        command = f"python benchmarks/reliability/run.py {name} --count {len(rows)} --seed {seed}"
+        asked = {"attack": name, "seed": seed}
+        write_record(RESULTS / f"{name}.json", command, found.pop("kinds"), asked, found)
+        said = f"{found['cases']} cases, {found['failures']} failures, slowest {found['slowest']:.1f} s"
+        print(f"{name}: {said}")
     return 1 if failed else 0
 
 

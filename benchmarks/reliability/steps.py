@@ -24,18 +24,15 @@ from typing import Any
 
 import numpy as np
 from case import Result
-from truth import Case, Rows, wrong_verdict
+from truth import Case, Rows, judged
 
+from chance import Random
 from weights2code import Task
 from weights2code.errors import InputError
 from weights2code.language import Const, Expr, Recurrence, Step, Var, where
 from weights2code.tasks.step_function import StepFunction
-from weights2code.verify import certify
 
-WHOLE = 500
-SECONDS = 60.0
 LENGTH = 6
-Random = np.random.Generator
 
 #: Values that a careless comparison takes for each other, group by group; each has a text of its own.
 ALIKE: tuple[tuple[Any, ...], ...] = (
@@ -66,20 +63,10 @@ class Counted:
     n: int = 0
 
 
-def _twice() -> Any:
-    one = [0]
-    return one, one
-
-
 def _round() -> Any:
     one: list[Any] = [0]
     one.append(one)
     return one
-
-
-def _in_values() -> Any:
-    one: dict[str, Any] = {}
-    return {"a": one, "b": [one]}
 
 
 #: What must be refused: a name, and how it is made from a number.
@@ -107,9 +94,9 @@ FORBIDDEN: dict[str, Callable[[int], Any]] = {
     "a class": lambda i: Counted,
     "names": lambda i: SimpleNamespace(n=i),
     "an iterator": lambda i: iter([i]),
-    "one list twice": lambda i: _twice(),
+    "one list twice": lambda i: ((_one := [0]), _one),
     "a list in itself": lambda i: _round(),
-    "one dictionary twice": lambda i: _in_values(),
+    "one dictionary twice": lambda i: {"a": (_one := {}), "b": [_one]},
     "one list through two tuples": lambda i: ((_one := [i]), (i, (_one,))),
     "a key that is no plain value": lambda i: {frozenset({i}): 1},
 }
@@ -118,9 +105,7 @@ FORBIDDEN: dict[str, Callable[[int], Any]] = {
 def attack(number: int, seed: int) -> Result:
     """One function, refused, or certified against a program and judged."""
     rng = np.random.default_rng([seed, number])
-    if number % 3 == 2:
-        return _refused(number // 3, rng)
-    return _judged(number, rng)
+    return _refused(number // 3, rng) if number % 3 == 2 else _judged(number, rng)
 
 
 # -- what must be refused ------------------------------------------------------------------------------------
@@ -167,16 +152,7 @@ def _judged(number: int, rng: Random) -> Result:
     right = kind == "right"
     telling = _telling(moves, rng)
     case = Case(kind, program, task.specification, task.domains, True, LENGTH, telling, right)
-    certificate = certify(
-        program,
-        reference=task.specification,
-        domains=task.domains,
-        length=LENGTH,
-        integer_outputs=True,
-        seed=number,
-        count=32,
-    )
-    failure = wrong_verdict(case, certificate, rng)
+    certificate, failure = judged(case, rng, seed=number, count=32)
     if not failure and right and certificate.verdict != "proved":
         failure = f"{certificate.verdict}, although the program is the function, which has few states"
     if not failure and certificate.verdict == "proved" and StepFunction.assumes not in certificate.method:

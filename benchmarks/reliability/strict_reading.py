@@ -12,12 +12,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+#: Thousands apart, and a decimal comma that nobody can take for one of thousands.
+_APART = re.compile(r"[+-]?[1-9]\d{0,2}([ '’\u00a0\u202f]\d{3})+([.,]\d+)?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d+,(?!\d{3}$)\d+", re.ASCII)
 _BLANKS = " \t"
 #: One sequence: rows of inputs, and of targets.
 Rows = tuple[list[list[float]], list[list[float]]]
@@ -49,9 +53,12 @@ def read(
         tables = [{name: list(column[i]) for name, column in columns.items()} for i in range(count)]
     else:
         tables = _split({name: list(column) for name, column in columns.items()}, ids, order)
+    # a column of nothing is one that says nothing
+    empty = {name for name, column in columns.items() if all(value is None for value in column)}
+    number = lambda name, value: nan if name in empty else numbers(value)  # noqa: E731
     return [
         tuple(
-            [[numbers(table[name][t]) for name in names] for t in range(len(table[names[0]]))]
+            [[number(name, table[name][t]) for name in names] for t in range(len(table[names[0]]))]
             for names in (inputs, targets)
         )  # type: ignore[misc]
         for table in tables
@@ -105,6 +112,8 @@ def text_number(cell: str) -> float:
     text = cell.strip(_BLANKS)
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
+    if _APART.fullmatch(text) or _COMMA.fullmatch(text):
+        text = re.sub("[ '’\u00a0\u202f]", "", text).replace(",", ".")
     if not _NUMBER.fullmatch(text):
         raise Unclear(f"{text[:40]!r} is no number")
     exact = Decimal(text)

@@ -25,7 +25,7 @@ from weights2code.language import Const, Count, Domain, Expr, Op, Recurrence, Re
 from weights2code.language.operators import OPERATORS
 from weights2code.program import Program
 from weights2code.tasks.step_function import StepFunction
-from weights2code.verify import Certificate
+from weights2code.verify import Certificate, certify
 
 #: Short sequences that are run, the length of long ones, and how many.
 SHORT, LONG, LONG_RUNS = 200, 1500, 3
@@ -237,6 +237,22 @@ def _called(function: StepFunction, rows: Rows) -> list[list[Any]]:
         state, answer = function.step(state, {name: int(v) if d.discrete else v for name, d, v in given})
         answers.append([exact(value) for value in (answer if isinstance(answer, tuple) else (answer,))])
     return answers
+
+
+def judged(case: Case, rng: np.random.Generator, **asked: Any) -> tuple[Certificate, str]:
+    """What is said of a pair, and what is wrong with that; empty if nothing is."""
+    certificate = certify(
+        case.program,
+        reference=case.reference,
+        domains=case.domains,
+        length=case.length,
+        integer_outputs=case.whole,
+        **asked,
+    )
+    failure = wrong_verdict(case, certificate, rng)
+    if not failure and case.right and certificate.verdict == "failed":
+        failure = "failed, although both are equal"
+    return certificate, failure
 
 
 def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator) -> str:

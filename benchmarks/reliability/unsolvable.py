@@ -7,26 +7,21 @@ compared with what the certificate claims of it.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import runpy
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from case import GIBIBYTE, Result
+from case import Result, called
 
-from weights2code.cli import main
+from chance import Random
 from weights2code.errors import Reason
 
-WHOLE = 300
-SECONDS = 120.0
-MEMORY = 4 * GIBIBYTE
 #: Seconds that each file is given.
 TIME_LIMIT = 5
 #: What a certificate says of all rows, having seen some of them, may be off by this factor, by chance.
@@ -37,8 +32,8 @@ CHANCE = 1.5
 class Log:
     """Sequences of inputs (T, columns) and targets (T, outputs)."""
 
-    x: list[np.ndarray]
-    y: list[np.ndarray]
+    x: Sequence[np.ndarray]
+    y: Sequence[np.ndarray]
     #: Whether the command may refuse the file.
     refused: bool = False
 
@@ -49,35 +44,51 @@ class Log:
         lines = [",".join(["series", *inputs, *targets])]
         for number, (x, y) in enumerate(zip(self.x, self.y, strict=True)):
             for row in np.hstack([x, y]).tolist():
+                whole = (value == int(value) and abs(value) < 1e15 for value in row)
                 cells = (
-                    repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-                    for value in row
+                    repr(int(v)) if is_whole else repr(v) for v, is_whole in zip(row, whole, strict=True)
                 )
                 lines.append(",".join([f"s{number}", *cells]))
         path.write_text("\n".join(lines) + "\n")
         return ["--inputs", ",".join(inputs), "--targets", ",".join(targets), "--sequence", "series"]
 
 
-def sequences(rng: np.random.Generator, high: int = 9, columns: int = 1) -> list[np.ndarray]:
+def sequences(rng: Random, high: int = 9, columns: int = 1) -> list[np.ndarray]:
     """Whole numbers 0..high."""
     count, length = int(rng.integers(20, 60)), int(rng.integers(8, 20))
     return [rng.integers(0, high + 1, (length, columns)).astype(float) for _ in range(count)]
 
 
 def ruled(
-    rule: Callable[[np.ndarray], np.ndarray], high: int = 9, columns: int = 1
-) -> Callable[[np.random.Generator], Log]:
-    """Sequences whose target follows a rule of one of them."""
+    rule: Callable[..., Any], high: int = 9, columns: int = 1, chance: bool = False, refused: bool = False
+) -> Callable[[Random], Log]:
+    """Sequences whose target follows a rule of one of them; with `chance` it is given the generator, too."""
 
-    def make(rng: np.random.Generator) -> Log:
+    def make(rng: Random) -> Log:
         x = sequences(rng, high, columns)
-        return Log(x, [np.asarray(rule(item), dtype=float).reshape(len(item), -1) for item in x])
+        targets = [rule(item, rng) if chance else rule(item) for item in x]
+        y = [np.asarray(y, dtype=float).reshape(len(item), -1) for item, y in zip(x, targets, strict=True)]
+        return Log(x, y, refused)
 
     return make
 
 
+def each(rule: Callable[[int], Any], high: int) -> Callable[[Random], Log]:
+    """A rule of every number by itself."""
+    return ruled(lambda x: [rule(int(value)) for value in x[:, 0]], high)
+
+
+def prefix(rule: Callable[[np.ndarray], Any]) -> Callable[[Random], Log]:
+    """A rule of all numbers so far."""
+    return ruled(lambda x: [rule(x[: t + 1, 0]) for t in range(len(x))])
+
+
+def random_labels(high: int) -> Callable[[Random], Log]:
+    return ruled(lambda x, rng: rng.integers(0, high + 1, (len(x), 1)), chance=True)
+
+
 def _last(x: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0.0], x[:-1, 0]])
+    return np.concatenate([[0.0], x[:-1, 0]])[:, None]
 
 
 def _scan(step: Callable[[Any, float], tuple[Any, float]], start: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -91,199 +102,144 @@ def _scan(step: Callable[[Any, float], tuple[Any, float]], start: Any) -> Callab
     return rule
 
 
-def _hash(x: np.ndarray) -> np.ndarray:
-    return _scan(lambda s, v: ((s * 1103515245 + 12345 + int(v)) % 2**31, (s >> 16) & 7), 1)(x)
+_hash = _scan(lambda s, v: ((s * 1103515245 + 12345 + int(v)) % 2**31, (s >> 16) & 7), 1)
 
 
 def _is_prime(n: int) -> bool:
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
 
-def _rank(x: np.ndarray) -> np.ndarray:
-    return np.array([np.sort(x[: t + 1, 0])[(t + 1) // 2] for t in range(len(x))])
-
-
-def _distinct(x: np.ndarray) -> np.ndarray:
-    return np.array([len(set(x[: t + 1, 0].tolist())) for t in range(len(x))])
-
-
-def random_labels(rng: np.random.Generator, high: int) -> Log:
-    x = sequences(rng)
-    return Log(x, [rng.integers(0, high + 1, (len(item), 1)).astype(float) for item in x])
-
-
-def noise(rng: np.random.Generator) -> Log:
+def noise(rng: Random) -> Log:
     x = [rng.normal(size=item.shape) for item in sequences(rng)]
     return Log(x, [rng.normal(size=(len(item), 1)) for item in x])
 
 
-def with_mistakes(share: float, high: int) -> Callable[[np.random.Generator], Log]:
-    def make(rng: np.random.Generator) -> Log:
-        x = sequences(rng, high)
-        y = [(item + _last(item)[:, None]) % (high + 1) for item in x]
-        for item in y:
-            wrong = rng.random(len(item)) < share
-            item[wrong] = rng.integers(0, high + 1, (int(wrong.sum()), 1))
-        return Log(x, y)
+def with_mistakes(share: float, high: int) -> Callable[[Random], Log]:
+    def rule(x: np.ndarray, rng: Random) -> np.ndarray:
+        y = (x + _last(x)) % (high + 1)
+        wrong = rng.random(len(x)) < share
+        y[wrong] = rng.integers(0, high + 1, (int(wrong.sum()), 1))
+        return y
+
+    return ruled(rule, high, chance=True)
+
+
+def other_inputs(make: Callable[[Random], Log], change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """The same targets beside other inputs."""
+
+    def changed(rng: Random) -> Log:
+        log = make(rng)
+        return Log([change(item) for item in log.x], log.y)
+
+    return changed
+
+
+def drawn(
+    draw: Callable[[Random], np.ndarray], rule: Callable[[np.ndarray], Any], count: int
+) -> Callable[[Random], Log]:
+    """So many sequences of another kind, and what follows from each."""
+
+    def make(rng: Random) -> Log:
+        x = [draw(rng) for _ in range(count)]
+        return Log(x, [np.asarray(rule(item), float).reshape(len(item), -1) for item in x])
 
     return make
 
 
-def constant_column(rng: np.random.Generator) -> Log:
-    x = sequences(rng, columns=2)
-    for item in x:
-        item[:, 1] = 7
-    return Log(x, [item[:, :1] + 7 for item in x])
+def short_ones(length: int) -> Callable[[Random], Log]:
+    return drawn(lambda rng: rng.integers(0, 9, (length, 2)).astype(float), lambda x: x.sum(1) % 7, 80)
 
 
-def alike(rng: np.random.Generator) -> Log:
-    x = [np.hstack([item, item]) for item in sequences(rng)]
-    return Log(x, [item[:, :1] * 2 + _last(item)[:, None] for item in x])
-
-
-def all_zero(rng: np.random.Generator) -> Log:
-    x = sequences(rng)
-    return Log(x, [np.zeros((len(item), 1)) for item in x], refused=True)
-
-
-def one_sequence(rng: np.random.Generator) -> Log:
+def one_sequence(rng: Random) -> Log:
     x = rng.integers(0, 9, (int(rng.integers(60, 200)), 1)).astype(float)
     return Log([x], [rng.integers(0, 3, x.shape).astype(float)])
 
 
-def short_ones(length: int) -> Callable[[np.random.Generator], Log]:
-    def make(rng: np.random.Generator) -> Log:
-        x = [rng.integers(0, 9, (length, 2)).astype(float) for _ in range(80)]
-        return Log(x, [item.sum(1, keepdims=True) % 7 for item in x])
-
-    return make
-
-
-def unequal(rng: np.random.Generator) -> Log:
-    x = [rng.integers(0, 5, (int(rng.integers(1, 60)), 1)).astype(float) for _ in range(40)]
-    return Log(x, [_hash(item)[:, None].astype(float) for item in x])
-
-
-def mixed_scales(rng: np.random.Generator) -> Log:
-    x = [np.column_stack([rng.normal(size=12) * 1e12, rng.normal(size=12) * 1e-9]) for _ in range(40)]
-    return Log(x, [np.sin(item[:, :1] * 1e-12) * 1e6 + np.exp(item[:, 1:] * 1e9) for item in x])
-
-
-def huge_whole(rng: np.random.Generator) -> Log:
-    x = [rng.integers(0, 2**40, (12, 1)).astype(float) for _ in range(40)]
-    return Log(x, [item // 1000 % 97 for item in x])
-
-
-def time_index(rng: np.random.Generator) -> Log:
-    x = sequences(rng)
-    return Log(x, [np.arange(len(item), dtype=float)[:, None] for item in x])
-
-
-def identical(rng: np.random.Generator) -> Log:
-    x = rng.integers(0, 9, (14, 1)).astype(float)
-    y = rng.integers(0, 4, (14, 1)).astype(float)
+def identical(rng: Random) -> Log:
+    x, y = (rng.integers(0, high, (14, 1)).astype(float) for high in (9, 4))
     return Log([x] * 30, [y] * 30)
 
 
-def contradictory(rng: np.random.Generator) -> Log:
+def contradictory(rng: Random) -> Log:
     x = sequences(rng, 3)
-    y = [(item * 2) for item in x]
-    return Log([*x, *x], [*y, *(item + 1 for item in y)])
+    return Log([*x, *x], [item * 2 + more for more in (0, 1) for item in x])
 
 
-def many_targets(rng: np.random.Generator) -> Log:
-    x = sequences(rng, columns=2)
-    return Log(
-        x,
-        [
-            np.column_stack([item[:, 0], item.sum(1), rng.integers(0, 5, len(item)), _hash(item)])
-            for item in x
-        ],
-    )
+def rare_target(rng: Random) -> Log:
+    log = KINDS["all zero"](rng)
+    log.y[-1][-1] = 1
+    return log
 
 
-def three_rows(rng: np.random.Generator) -> Log:
-    x = rng.integers(0, 9, (3, 1)).astype(float)
-    return Log([x], [x * 2], refused=True)
-
-
-def rare_target(rng: np.random.Generator) -> Log:
-    x = sequences(rng)
-    y = [np.zeros((len(item), 1)) for item in x]
-    y[-1][-1] = 1
-    return Log(x, y, refused=True)
-
-
-def half_a_rule(rng: np.random.Generator) -> Log:
-    """A rule in half of the cases, chance in the others."""
-    x = sequences(rng, columns=2)
-    y = []
-    for item in x:
-        right = item[:, 1] < 5
-        y.append(np.where(right, item[:, 0] * 2, rng.integers(0, 19, len(item)))[:, None])
-    return Log(x, y)
-
-
-def hidden_switch(rng: np.random.Generator) -> Log:
-    """A rule that depends on a column which the file does not have."""
-    x = sequences(rng)
-    return Log(x, [item * int(rng.integers(1, 3)) + int(rng.integers(0, 3)) for item in x])
-
-
-KINDS: dict[str, Callable[[np.random.Generator], Log]] = {
-    "random bits": lambda rng: random_labels(rng, 1),
-    "random classes": lambda rng: random_labels(rng, 4),
-    "random numbers": lambda rng: random_labels(rng, 60),
+KINDS: dict[str, Callable[[Random], Log]] = {
+    "random bits": random_labels(1),
+    "random classes": random_labels(4),
+    "random numbers": random_labels(60),
     "random reals": noise,
     "a tenth mistakes, bits": with_mistakes(0.1, 1),
     "a tenth mistakes, digits": with_mistakes(0.1, 9),
     "a third mistakes": with_mistakes(0.33, 4),
     "a hash": ruled(_hash),
     "xor of bits": ruled(_scan(lambda s, v: (s ^ int(v), s ^ int(v)), 0), 15),
-    "primes": ruled(lambda x: np.array([_is_prime(int(v)) for v in x[:, 0]]), 99),
-    "the median so far": ruled(_rank),
-    "distinct values so far": ruled(_distinct),
-    "digit sums": ruled(lambda x: np.array([sum(map(int, str(int(v)))) for v in x[:, 0]]), 999),
-    "bit counts": ruled(lambda x: np.array([int(v).bit_count() for v in x[:, 0]]), 255),
+    "primes": each(_is_prime, 99),
+    "the median so far": prefix(lambda x: np.sort(x)[len(x) // 2]),
+    "distinct values so far": prefix(lambda x: len(set(x.tolist()))),
+    "digit sums": each(lambda n: sum(map(int, str(n))), 999),
+    "bit counts": each(int.bit_count, 255),
     "a chaotic map": ruled(_scan(lambda s, v: (3.99 * s * (1 - s), 3.99 * s * (1 - s)), 0.31)),
     "the future": ruled(lambda x: np.concatenate([x[1:, 0], [0.0]])),
     "powers": ruled(lambda x: np.cumprod(1 + x[:, 0] / 10)),
-    "constant column": constant_column,
-    "two columns alike": alike,
-    "all zero": all_zero,
+    "constant column": other_inputs(
+        ruled(lambda x: x[:, 0] + 7, columns=2), lambda x: np.hstack([x[:, :1], np.full((len(x), 1), 7.0)])
+    ),
+    "two columns alike": other_inputs(ruled(lambda x: x * 2 + _last(x)), lambda x: np.hstack([x, x])),
+    "all zero": ruled(lambda x: np.zeros(len(x)), refused=True),
     "one sequence": one_sequence,
     "sequences of length 1": short_ones(1),
     "sequences of length 2": short_ones(2),
-    "unequal lengths": unequal,
-    "mixed scales": mixed_scales,
-    "huge whole numbers": huge_whole,
-    "time index": time_index,
+    "unequal lengths": drawn(
+        lambda rng: rng.integers(0, 5, (int(rng.integers(1, 60)), 1)).astype(float), _hash, 40
+    ),
+    "mixed scales": drawn(
+        lambda rng: np.column_stack([rng.normal(size=12) * 1e12, rng.normal(size=12) * 1e-9]),
+        lambda x: np.sin(x[:, 0] * 1e-12) * 1e6 + np.exp(x[:, 1] * 1e9),
+        40,
+    ),
+    "huge whole numbers": drawn(
+        lambda rng: rng.integers(0, 2**40, (12, 1)).astype(float), lambda x: x // 1000 % 97, 40
+    ),
+    "time index": ruled(lambda x: np.arange(len(x))),
     "identical sequences": identical,
     "contradictory rows": contradictory,
-    "many targets": many_targets,
-    "three rows": three_rows,
+    "many targets": ruled(
+        lambda x, rng: np.column_stack([x[:, 0], x.sum(1), rng.integers(0, 5, len(x)), _hash(x)]),
+        columns=2,
+        chance=True,
+    ),
+    "three rows": lambda rng: Log([x := rng.integers(0, 9, (3, 1)).astype(float)], [x * 2], refused=True),
     "rare target": rare_target,
-    "half a rule": half_a_rule,
-    "hidden switch": hidden_switch,
+    # a rule in half of the cases, chance in the others
+    "half a rule": ruled(
+        lambda x, rng: np.where(x[:, 1] < 5, x[:, 0] * 2, rng.integers(0, 19, len(x))), columns=2, chance=True
+    ),
+    # a rule that depends on a column which the file does not have
+    "hidden switch": ruled(lambda x, rng: x * int(rng.integers(1, 3)) + int(rng.integers(0, 3)), chance=True),
 }
 
 
 def attack(number: int, seed: int) -> Result:
-    names = list(KINDS)
-    kind = names[number % len(names)]
+    kind = list(KINDS)[number % len(KINDS)]
     log = KINDS[kind](np.random.default_rng([seed, number]))
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        options = log.write(folder / "data.csv")
-        fixed = ["--quiet", "--time-limit", str(TIME_LIMIT), "--seed", str(number % 3)]
-        said, shown = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(shown):
-            code = main(["fit", str(folder / "data.csv"), *options, "--out", str(folder / "run"), *fixed])
-        detail = f"number {number}: {shown.getvalue()} {said.getvalue()}".strip()[:1500]
-        return Result(kind, f"exit {code}", judge(code, said.getvalue(), log, folder / "run"), detail)
+        data, run = Path(name, "data.csv"), Path(name, "run")
+        fixed = ("--out", str(run), "--quiet", "--time-limit", str(TIME_LIMIT), "--seed", str(number % 3))
+        ended = called("fit", str(data), *log.write(data), *fixed)
+        detail = f"number {number}: {ended.out} {ended.err}".strip()[:1500]
+        failure = ended.crash or judge(ended.code, ended.err, log, run)
+        return Result(kind, f"exit {ended.code}", failure, detail)
 
 
-def judge(code: int, said: str, log: Log, run: Path) -> str:
+def judge(code: int | None, said: str, log: Log, run: Path) -> str:
     """What is wrong with an answer; empty if nothing is."""
     if code not in (0, 1, 2, 3) or "Traceback" in said:
         return f"exit code {code}: {said[-500:]}"

@@ -8,33 +8,27 @@ that still does. What the certificate says of the mutant must hold on everything
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import json
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from case import Result
+from case import Result, finished
 from network_truth import Runs, agreed, certified, difference, runs, shown_by, wrong_claim
 
-from weights2code.cli import main
+from chance import Chance, Random
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import CHANGES, source
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 from weights2code.language import Recurrence
 from weights2code.program import Program
-from weights2code.run_folder import read_config, write_atomically
+from weights2code.run_folder import CERTIFICATE, read_config, write_atomically
 from weights2code.source import problem_of
 
-WHOLE = 1400
-SECONDS = 60.0
 HERE = Path(__file__).parent
-
 #: Small tasks of every kind of network: windows, past outputs, several layers, running extrema, means,
 #: lookups, values that grow, two outputs, reals.
 TASKS = (
@@ -61,29 +55,30 @@ class Base:
     #: The same, as far as the network was right before it was changed.
     right: list[Runs]
 
+    @property
+    def whole(self) -> bool:
+        return self.problem.integer_outputs
+
+    def error(self, graph: DiscreteGraph) -> float:
+        """How far a network is off what is right; infinite if it rounds to something else."""
+        found = difference(graph, self.right, whole=self.whole)
+        return np.inf if found.sequence is not None else found.error
+
 
 def folder_of(name: str) -> Path:
     """The run folder of a task, made once for every version of the source."""
     tree = source() or CHANGES
     place = HERE / "runs" / f"networks_{tree[:10]}" / name
-    if tree.endswith(CHANGES) or not (place / "certificate.json").exists():
-        made = _made(name)
+    if tree.endswith(CHANGES) or not (place / CERTIFICATE).exists():
         place.mkdir(parents=True, exist_ok=True)
-        for file, data in made.items():
-            write_atomically(place / file, data)
+        files = _made(name)
+        for file in sorted(files, key=CERTIFICATE.__eq__):  # the certificate comes last
+            write_atomically(place / file, files[file])
     return place
 
 
-@functools.cache
-def _made(name: str) -> dict[str, bytes]:
-    """The files of a finished run; a process that is started later has them too."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        out = Path(folder) / "run"
-        if main(["run", name, "--quiet", "--out", str(out)]) != 0:
-            raise RuntimeError(f"{name} was not solved")
-        files = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
-    last = {"certificate.json": files.pop("certificate.json")}
-    return {**files, **last}
+#: The files of a finished run; a process that is started later has them too.
+_made = functools.cache(functools.partial(finished, "run"))
 
 
 @functools.cache
@@ -92,27 +87,23 @@ def base(name: str) -> Base:
     place = folder_of(name)
     graph = json.loads((place / "graph.json").read_text(encoding="utf-8"))
     graph.pop("formulas", None)
-    program = Program.from_dict(json.loads((place / "certificate.json").read_text())["program"])
+    program = Program.from_dict(json.loads((place / CERTIFICATE).read_text())["program"])
     problem = problem_of(*read_config(place)).under(program.regime)
     network = from_dict(graph)
     rule = replace(program.recurrence, outputs=network.outputs)
     if problem.outputs != network.outputs:  # a hidden state comes before what was asked for
-        problem = _with_states(problem, rule)
+        parts = (problem.training.x, problem.validation.x)
+        training, validation = (from_arrays(x, rule.run(x)) for x in parts)
+        problem = replace(
+            problem,
+            outputs=rule.outputs,
+            output_domains=training.domains()[1],
+            training=training,
+            validation=validation,
+        )
     known = runs(rule, problem.domains, np.random.default_rng(0), most=4096)
     right = agreed(network, known) if problem.integer_outputs else known
     return Base(name, network, rule, problem, known, right)
-
-
-def _with_states(problem: Problem, rule: Recurrence) -> Problem:
-    """The problem with all outputs of a rule."""
-    training, validation = (from_arrays(x, rule.run(x)) for x in (problem.training.x, problem.validation.x))
-    return replace(
-        problem,
-        outputs=rule.outputs,
-        output_domains=training.domains()[1],
-        training=training,
-        validation=validation,
-    )
 
 
 def prepare() -> None:
@@ -123,165 +114,137 @@ def prepare() -> None:
 
 def attack(number: int, seed: int) -> Result:
     """One mutant, certified and judged."""
-    rng = np.random.default_rng([seed, number])
-    return attacked(base(TASKS[number % len(TASKS)]), rng)
+    return attacked(base(TASKS[number % len(TASKS)]), np.random.default_rng([seed, number]))
 
 
-def mutant_of(found: Base, rng: np.random.Generator) -> tuple[str, DiscreteGraph, bool]:
-    """What kind of number is changed, the network with the change, and whether an output is another."""
-    changed = False
-    until = 1 if rng.random() < FIRST else TRIED
-    kind, mutant = "", found.graph
-    before = difference(found.graph, found.right, whole=found.problem.integer_outputs)
-    for _ in range(until):
-        kind, change = _change(found.graph, rng)
-        amount = _amount(rng)
-        mutant = change(amount)
-        changed = _changed(found, mutant, before.error)
-        if changed:
-            if kind not in ("offset", "operand") and rng.random() < SMALLEST:
-                mutant = _smallest(found, change, amount, before.error)
-            break
-    return kind, mutant, changed
-
-
-def attacked(found: Base, rng: np.random.Generator) -> Result:
+def attacked(found: Base, rng: Random) -> Result:
     """One mutant of a network, certified and judged."""
-    whole = found.problem.integer_outputs
     kind, mutant, changed = mutant_of(found, rng)
     tests = bool(rng.random() < 0.3)
     seed = int(rng.integers(1000))
     certificate = certified(mutant, found.program, found.problem, seed, tests=tests)
-    shown = None if whole else shown_by(found.program, found.problem, seed)
-    failure = wrong_claim(certificate, mutant, found.program, found.known, whole=whole, shown=shown)
+    shown = None if found.whole else shown_by(found.program, found.problem, seed)
+    failure = wrong_claim(certificate, mutant, found.program, found.known, whole=found.whole, shown=shown)
     outcome = certificate.verdict if changed else f"{certificate.verdict}, no output changes"
     detail = f"{found.name}: {kind}: {certificate.covers}; {certificate.method}"
     return Result(kind, outcome, failure, detail)
 
 
-def _changed(found: Base, mutant: DiscreteGraph, before: float) -> bool:
-    """Whether some output is another: after rounding, or for reals by more than the network was off."""
-    whole = found.problem.integer_outputs
-    after = difference(mutant, found.right, whole=whole)
-    return after.sequence is not None if whole else after.error > 2 * before
+def mutant_of(found: Base, rng: Random) -> tuple[str, DiscreteGraph, bool]:
+    """What kind of number is changed, the network with the change, and whether an output is another: after
+    rounding, or for reals by more than the network was off."""
+    c = Chance(rng)
+    until = 1 if c.of(FIRST) else TRIED
+    limit = np.inf if found.whole else 2 * found.error(found.graph)
+    kind, mutant = "", found.graph
+    for _ in range(until):
+        places = changes(found.graph)
+        kind = c.among(sorted(places))
+        change = c.among(places[kind])
+        amount = float(c.pick(-1.0, 1.0) * 10.0 ** rng.uniform(-12, 1.5))
+        mutant = change(amount)
+        if _beyond(found.error(mutant), limit):
+            if kind not in ("offset", "operand") and c.of(SMALLEST):
+                mutant = _smallest(found, change, amount, limit)
+            return kind, mutant, True
+    return kind, mutant, False
 
 
-def _smallest(
-    found: Base, change: Callable[[float], DiscreteGraph], amount: float, before: float
-) -> DiscreteGraph:
+def _beyond(error: float, limit: float) -> bool:
+    return error == np.inf if limit == np.inf else error > limit
+
+
+def _smallest(found: Base, change: Change, amount: float, limit: float) -> DiscreteGraph:
     """About the smallest change that still changes an output."""
-    low, high = 0.0, 1.0
-    telling = [some for some in found.right if _changed(replace(found, right=[some]), change(amount), before)]
-    found = replace(found, right=telling[:1])
+    low, high, apart = 0.0, 1.0, [replace(found, right=[some]) for some in found.right]
+    found = next(
+        (one for one in apart if _beyond(one.error(change(amount)), limit)), replace(found, right=[])
+    )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _changed(found, change(amount * middle), before):
+        if _beyond(found.error(change(amount * middle)), limit):
             high = middle
         else:
             low = middle
     return change(amount * high)
 
 
-def _amount(rng: np.random.Generator) -> float:
-    return float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-12, 1.5))
-
-
 # -- what can be changed -------------------------------------------------------------------------------------
 
+#: The network with one number changed by an amount.
 Change = Callable[[float], DiscreteGraph]
 _ARRAYS = (
     "hidden_weight", "hidden_bias", "output_weight", "query_table", "key_table", "relative_bias",
 )  # fmt: skip
 
 
-def _change(graph: DiscreteGraph, rng: np.random.Generator) -> tuple[str, Change]:
-    """One place of those that matter, any kind of place as likely as any other."""
-    places = changes(graph, rng)
-    kinds = sorted(places)
-    kind = kinds[int(rng.integers(len(kinds)))]
-    some = places[kind]
-    return kind, some[int(rng.integers(len(some)))]
-
-
-def changes(graph: DiscreteGraph, rng: np.random.Generator) -> dict[str, list[Change]]:
-    """Every number that matters, by its kind; each is changed by an amount."""
+def changes(graph: DiscreteGraph) -> dict[str, list[Change]]:
+    """Every number that matters, by its kind; any kind is as likely as any other."""
     found: dict[str, list[Change]] = {}
-    for row, column in np.argwhere(graph.head != 0):
-        last = column == graph.head.shape[1] - 1
-        found.setdefault("intercept" if last else "head weight", []).append(
-            functools.partial(_in_head, graph, int(row), int(column))
-        )
+    for place in np.argwhere(graph.head != 0):
+        kind = "intercept" if place[1] == graph.head.shape[1] - 1 else "head weight"
+        found.setdefault(kind, []).append(functools.partial(_in_array, graph, None, "head", tuple(place)))
     for index in graph.live():
-        node = graph.nodes[index]
-        for name in _ARRAYS:
-            array = getattr(node, name, None)
-            if array is None:
-                continue
-            for place in np.argwhere(np.abs(array) > 0):
-                change = functools.partial(_in_array, graph, index, name, tuple(place.tolist()))
-                found.setdefault(name.replace("_", " "), []).append(change)
-        numbers = {
-            ChannelNode: ("start",) if index >= len(graph.inputs) else (),
-            OperatorNode: ("output_bias",),
-            RouterNode: _numbers(node),
-        }[type(node)]
-        for name in numbers:
-            found.setdefault(name.replace("_", " "), []).append(
-                functools.partial(_number, graph, index, name)
-            )
-        if isinstance(node, RouterNode) and node.kind == "location":
-            found.setdefault("offset", []).append(functools.partial(_offset, graph, index, rng))
-        if index > graph.layout.channels:
-            found.setdefault("operand", []).append(functools.partial(_operand, graph, index, rng))
+        for kind, change in _of_node(graph, index):
+            found.setdefault(kind.replace("_", " "), []).append(change)
     return found
 
 
-def _numbers(node: Any) -> tuple[str, ...]:
-    if not isinstance(node, RouterNode):
-        return ()
-    if node.kind == "location":
-        return ("start",)
-    return ("null_score", "sharpness")[: 2 if node.kind == "equality" else 1] if node.facts.seeks else ()
+def _of_node(graph: DiscreteGraph, index: int) -> Iterator[tuple[str, Change]]:
+    node = graph.nodes[index]
+    for name in _ARRAYS:
+        array = getattr(node, name, None)
+        for place in () if array is None else np.argwhere(np.abs(array) > 0):
+            yield name, functools.partial(_in_array, graph, index, name, tuple(place))
+    numbers: tuple[str, ...] = ()
+    if isinstance(node, ChannelNode) and index >= len(graph.inputs):
+        numbers = ("start",)
+    elif isinstance(node, OperatorNode):
+        numbers = ("output_bias",)
+    elif isinstance(node, RouterNode) and node.kind == "location":
+        numbers = ("start",)
+    elif isinstance(node, RouterNode) and node.facts.seeks:
+        numbers = ("null_score", "sharpness")[: 2 if node.kind == "equality" else 1]
+    for name in numbers:
+        yield name, functools.partial(_number, graph, index, name)
+    if isinstance(node, RouterNode) and node.kind == "location":
+        yield "offset", functools.partial(_offset, graph, index)
+    if index > graph.layout.channels:
+        yield "operand", functools.partial(_operand, graph, index)
 
 
-def _with(graph: DiscreteGraph, index: int, node: Any) -> DiscreteGraph:
+def _with(graph: DiscreteGraph, index: int | None, **parts: Any) -> DiscreteGraph:
+    """Another head, or a node with other parts."""
+    if index is None:
+        return replace(graph, **parts)
+    node = replace(graph.nodes[index], **parts)
     return replace(graph, nodes=(*graph.nodes[:index], node, *graph.nodes[index + 1 :]))
 
 
-def _in_head(graph: DiscreteGraph, row: int, column: int, amount: float) -> DiscreteGraph:
-    head = graph.head.copy()
-    head[row, column] += amount * max(1e-3, abs(head[row, column]))
-    return replace(graph, head=head)
-
-
 def _in_array(
-    graph: DiscreteGraph, index: int, name: str, place: tuple[int, ...], amount: float
+    graph: DiscreteGraph, index: int | None, name: str, place: tuple[int, ...], amount: float
 ) -> DiscreteGraph:
-    array = getattr(graph.nodes[index], name).copy()
+    array = getattr(graph if index is None else graph.nodes[index], name).copy()
     array[place] += amount * max(1e-3, abs(array[place]))
-    return _with(graph, index, replace(graph.nodes[index], **{name: array}))
+    return _with(graph, index, **{name: array})
 
 
 def _number(graph: DiscreteGraph, index: int, name: str, amount: float) -> DiscreteGraph:
     value = getattr(graph.nodes[index], name)
     value = abs(value * (1 + amount)) if name == "sharpness" else value + amount
-    return _with(graph, index, replace(graph.nodes[index], **{name: value}))
+    return _with(graph, index, **{name: value})
 
 
-def _offset(graph: DiscreteGraph, index: int, rng: np.random.Generator, amount: float) -> DiscreteGraph:
-    node = graph.nodes[index]
-    assert isinstance(node, RouterNode)
-    other = [None, 0, 1, 2, 3, 5, 9][int(abs(amount) * 1e13) % 7]
-    return _with(graph, index, replace(node, offset=other))
+def _offset(graph: DiscreteGraph, index: int, amount: float) -> DiscreteGraph:
+    return _with(graph, index, offset=[None, 0, 1, 2, 3, 5, 9][int(abs(amount) * 1e13) % 7])
 
 
-def _operand(graph: DiscreteGraph, index: int, rng: np.random.Generator, amount: float) -> DiscreteGraph:
+def _operand(graph: DiscreteGraph, index: int, amount: float) -> DiscreteGraph:
     node, pick = graph.nodes[index], int(abs(amount) * 1e13)
     if isinstance(node, RouterNode):
         roles = sorted(node.reads)
-        reads = {**node.reads, roles[pick % len(roles)]: pick // 7 % index}
-        return _with(graph, index, replace(node, reads=reads))
+        return _with(graph, index, reads={**node.reads, roles[pick % len(roles)]: pick // 7 % index})
     assert isinstance(node, OperatorNode)
     operands = list(node.operands)
     operands[pick % len(operands)] = pick // 7 % index
-    return _with(graph, index, replace(node, operands=tuple(operands)))
+    return _with(graph, index, operands=tuple(operands))

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +18,8 @@ import numpy as np
 from weights2code.experiments.judging import Judgement, Run, solved
 
 Row = dict[str, Any]
+#: Seconds after the limit until a fit is ended by force.
+GRACE = 120
 #: Values of one column over a sequence of so many rows.
 Column = Callable[[np.random.Generator, int], Sequence[Any]]
 Part = Literal["develop", "kept"]
@@ -91,9 +98,9 @@ def cells(sequences: Sequence[Sequence[Row]], names: Sequence[str]) -> np.ndarra
     return np.array([[[row[name] for name in names] for row in rows] for rows in sequences], dtype=object)
 
 
-def write(path: Path, rows: Sequence[Row], leave_out: Sequence[str] = ()) -> None:
+def write(path: Path, rows: Sequence[Row]) -> None:
     """As CSV; truth values read `true` and `false`, numbers as Python prints them."""
-    names = [name for name in rows[0] if name not in leave_out]
+    names = list(rows[0])
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(names)
@@ -106,7 +113,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def one_of(*values: Any, weights: Sequence[float] | None = None) -> Column:
+def one_of(*values: Any, weights: Sequence[float] | None = None) -> Any:
     """Any of these, alike or by weight."""
 
     def column(rng: np.random.Generator, length: int) -> Sequence[Any]:
@@ -116,17 +123,17 @@ def one_of(*values: Any, weights: Sequence[float] | None = None) -> Column:
     return column
 
 
-def whole(low: int, high: int) -> Column:
+def whole(low: int, high: int) -> Any:
     """Whole numbers, both ends included."""
     return lambda rng, length: rng.integers(low, high + 1, size=length).tolist()
 
 
-def decimal(low: float, high: float, digits: int) -> Column:
+def decimal(low: float, high: float, digits: int) -> Any:
     """Numbers of so many decimals."""
     return lambda rng, length: np.round(rng.uniform(low, high, size=length), digits).tolist()
 
 
-def times(start: str, *minutes: int) -> Column:
+def times(start: str, *minutes: int) -> Any:
     """Moments, each some of these minutes after the one before, from an hour of the month after `start`."""
 
     def column(rng: np.random.Generator, length: int) -> Sequence[Any]:
@@ -135,3 +142,92 @@ def times(start: str, *minutes: int) -> Column:
         return [str(began + np.timedelta64(int(step), "m")).replace("T", " ") for step in steps]
 
     return column
+
+
+# -- by the front door ---------------------------------------------------------------------------------------
+
+
+def fitted(table: Table, time_limit: float) -> dict[str, Any]:
+    """One table, from the command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, run = Path(folder) / f"{table.name}.csv", Path(folder) / "run"
+        rows = table.rows(0, table.sequences, table.length)
+        write(data, with_holes(table, rows))
+        command = ["fit", str(data), "--targets", ",".join(table.targets), "--sequence", "sequence"]
+        command += ["--order", "step", *table.options, "--out", str(run), "--json"]
+        began = time.monotonic()
+        done = w2c(*command, "--time-limit", str(time_limit), limit=time_limit + GRACE)
+        seconds = time.monotonic() - began
+        said = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+        judgement = table.judge(lambda x: predicted(table, run, x))
+    certificate = said.get("certificate") or {}
+    return {
+        "name": table.name,
+        "field": table.field,
+        "part": table.part,
+        "exit": done.returncode,
+        "solved": done.returncode == 0 and judgement.solved,
+        "verdict": certificate.get("verdict", "not extracted"),
+        **{key: (certificate.get(key) or {}).get("verdict", "none") for key in ("network", "taught")},
+        "formula": said.get("formula"),
+        "worst": None if judgement.solved else judgement.worst,
+        "seconds": round(seconds, 1),
+        "error": done.stderr.strip()[-300:] if done.returncode == 2 else None,
+    }
+
+
+def with_holes(table: Table, rows: list[Row]) -> list[Row]:
+    """The same rows, some cells of the inputs empty; where the last value is carried on, rules read that."""
+    if not table.holes:
+        return rows
+    rng = np.random.default_rng(0)
+    holes = [{name for name in table.columns if rng.random() < table.holes} for _ in rows]
+    if "last" in table.options:
+        holes = [names if row["step"] else set() for names, row in zip(holes, rows, strict=True)]
+        rows = carried(table, rows, holes)
+    return [
+        {name: None if name in names else cell for name, cell in row.items()}
+        for names, row in zip(holes, rows, strict=True)
+    ]
+
+
+def carried(table: Table, rows: list[Row], holes: list[set[str]]) -> list[Row]:
+    """The rows with the last value in the place of each hole, and the targets that the rule then gives."""
+    state, before, found = table.start, {}, []
+    for row, names in zip(rows, holes, strict=True):
+        state = state if row["step"] else table.start
+        row = row | {name: before[name] for name in names}
+        state, targets = table.step(state, row)
+        before = row | dict(zip(table.targets, targets, strict=True))
+        found.append(before)
+    return found
+
+
+def w2c(*arguments: str, limit: float) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "weights2code", *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 3, "", "ended by force")
+
+
+def predicted(table: Table, run: Path, x: np.ndarray) -> np.ndarray:
+    """What the program of a folder answers to a table of these inputs."""
+    fresh, answers = run.parent / "fresh.csv", run.parent / "answers.csv"
+    answers.unlink(missing_ok=True)
+    write(fresh, numbered(table.read(x)))
+    done = w2c("predict", str(run), str(fresh), "--out", str(answers), "--quiet", limit=300)
+    if not answers.exists():
+        raise RuntimeError(done.stderr.strip()[-300:])
+    with answers.open(encoding="utf-8") as file:
+        said = list(csv.DictReader(file))
+    example = table.rows(0, 1, 1)[0]
+    read = [[value_of(row[name], example[name]) for name in table.targets] for row in said]
+    return np.array(read, dtype=object).reshape(*x.shape[:2], -1)
+
+
+def value_of(answer: str, example: Any) -> Any:
+    """The value that a cell says, of the kind of an example; truth values may be written as numbers."""
+    if isinstance(example, str):
+        return answer
+    return float({"true": "1", "false": "0"}.get(answer.lower(), answer))

@@ -11,8 +11,6 @@ each that needs it.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import threading
 import time
 from pathlib import Path
@@ -20,21 +18,19 @@ from typing import Any
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import write_record
-from weights2code.data import fit_layout
+from weights2code.experiments.records import write_record
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.training.build import build
 from weights2code.training.fused.program import PARTS, FusedTraining
 from weights2code.training.grid import GRID, programs_of, rung_of
-from weights2code.training.loop import start, to_batch
-from weights2code.training.search import first_scored_of, value_range
+from weights2code.training.loop import start
+from weights2code.training.search import Prepared
 from weights2code.training.step import target_variance
 
 SEEDS = 3
 SAMPLES = 32_768
 STEPS = SAMPLES // 512
+EPOCHS = 20
 #: A task whose inputs and outputs stand side by side, and one whose stand one after the other.
 TASKS = ("sum_last2", "spring")
 
@@ -44,19 +40,16 @@ def program(task: str, sizes: Any, device: torch.device) -> FusedTraining:
     settings = Settings(recipe="paper", samples=SAMPLES)
     problem = problem_of(task, settings)
     rung = rung_of(sizes, problem, settings, SEEDS)
-    layout = fit_layout(rung.layout, problem.training, first_scored_of(rung, problem))
-    encoded = layout.encode(problem.training)
-    training = to_batch(encoded, device)
-    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed).to(device)
-    variance = target_variance(training[1], training[2])
-    return FusedTraining(model, start(model, rung.recipe).optimizer, training, rung.recipe, variance, 0)
+    own = Prepared.of(rung, problem, settings, device)
+    variance = target_variance(own.training[1], own.training[2])
+    optimizer = start(own.model, rung.recipe).optimizer
+    return FusedTraining(own.model, optimizer, own.training, rung.recipe, variance, 0)
 
 
 def run(one: FusedTraining, epochs: int, stream: torch.cuda.Stream) -> None:
     with torch.cuda.stream(stream):
-        generator = torch.Generator(one.device)
         for _ in range(epochs):
-            one.run_epoch(0, generator)
+            one.run_epoch(0)
         stream.synchronize()
 
 
@@ -95,11 +88,11 @@ def by_kernel(one: FusedTraining, steps: int = 8) -> dict[str, float]:
 def bytes_of(one: FusedTraining) -> int:
     """What the kernels of a step leave for each other, written and read."""
     a, numbers = one.model.architecture, 0
-    members, columns, scored = one.model.members, one.columns, (one.length - one.first) * one.batch
+    members, columns, length = one.model.members, one.known["COLUMNS"], one.known["LENGTH"]
     for layer in range(a.layers):
-        queries = one.length - one._first_of(layer)
+        queries = length - one.layers[layer]["BEGIN"]
         seen = a.stream_width(layer)
-        pairs = sum(range(one.length - queries + 1, one.length + 1)) * one.batch
+        pairs = sum(range(length - queries + 1, length + 1)) * one.batch
         operands = a.submlps * a.arity * queries * one.batch
         numbers += columns * seen * 4  # the stream and its gradient, read and added to by the reads of heads
         numbers += queries * one.batch * (seen + a.pointer) * 4  # and by those of sub-MLPs
@@ -108,7 +101,7 @@ def bytes_of(one: FusedTraining) -> int:
         numbers += pairs * a.pointer * 4  # scores, their gradients, and the sums of these
         numbers += queries * one.batch * a.pointer * 9  # what is kept of a query
         numbers += operands * 5 + queries * one.batch * a.submlps * 2
-    numbers += scored * one.variables * 2
+    numbers += (length - one.first) * one.batch * one.known["VARIABLES"] * 2
     return 4 * (members * numbers + 2 * PARTS * one.weights.numel() + 6 * one.weights.numel())
 
 
@@ -126,51 +119,36 @@ def bandwidth(device: torch.device) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "fused_step.json")
-    arguments = parser.parse_args()
-    device, epochs = torch.device(arguments.device), arguments.epochs
+    device, rows, programs = torch.device("cuda"), [], []
     copied = bandwidth(device)
-    rows, programs = [], {}
     for task in TASKS:
         for sizes in programs_of(GRID):
             one = program(task, sizes, device)
             run(one, 2, torch.cuda.Stream(device))  # kernels are compiled, steps recorded
-            alone, needed = milliseconds([one], epochs), bytes_of(one)
-            programs[task, sizes[0].layers] = one
-            rows.append(
-                {
-                    "layers": sizes[0].layers,
-                    "positions": one.length,
-                    "members": one.model.members,
-                    "milliseconds": round(alone, 4),
-                    "bytes": needed,
-                    "memory_milliseconds": round(needed / copied * 1e3, 4),
-                    "kernels": by_kernel(one),
-                }
-            )
-            print(rows[-1], flush=True)
+            alone, needed = milliseconds([one], EPOCHS), bytes_of(one)
+            programs.append(one)
+            row = {"layers": sizes[0].layers, "positions": one.known["LENGTH"], "members": one.model.members}
+            row |= {"milliseconds": round(alone, 4), "bytes": needed}
+            row |= {"memory_milliseconds": round(needed / copied * 1e3, 4), "kernels": by_kernel(one)}
+            rows.append(row)
+            print(row, flush=True)
     more = [program(task, sizes, device) for task in TASKS for sizes in programs_of(GRID)]
     for one in more:
         run(one, 2, torch.cuda.Stream(device))
     together = []
     for count in (1, 2, 4, 6, 8):
-        chosen = [*programs.values(), *more][:count]
+        chosen = [*programs, *more][:count]
         alone = sum(rows[index % len(rows)]["milliseconds"] for index in range(count))
         milliseconds(chosen, 2)
-        found = milliseconds(chosen, epochs)
+        found = milliseconds(chosen, EPOCHS)
         together.append({"programs": count, "alone": round(alone, 4), "together": round(found, 4)})
         print(together[-1], flush=True)
-    write_record(
-        arguments.out,
+    file, command = (
+        Path(__file__).parent / "results" / "fused_step.json",
         "python benchmarks/training/fused_step.py",
-        arguments.device,
-        bandwidth=round(copied / 1e12, 3),
-        rows=rows,
-        together=together,
     )
+    head = {"bandwidth": round(copied / 1e12, 3), "together": together}
+    write_record(file, command, rows, None, head, "cuda")
 
 
 if __name__ == "__main__":

@@ -9,61 +9,39 @@ the variance.
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
 
+from weights2code.experiments.benchmark import Options, run
+from weights2code.experiments.jobs import Row
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training.search import train_rung
 from weights2code.training.train import ladder_of
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows
-
 TASKS = ("sum_last2", "abs_of_diff", "unique_prev2", "maximum_prev2", "spring")
+Asked = tuple[str, bool, Options]
 
 
-def losses(task: str, cooled: bool, epochs: int, steps: int, seed: int) -> dict[str, Any]:
+def cases(options: Options) -> dict[str, Asked]:
+    both = product(options.tasks, (False, True))
+    return {f"{task}{' cooled' * cooled}": (task, cooled, options) for task, cooled in both}
+
+
+def measure(asked: Asked) -> Row:
     """The discrete losses of three members, lowest first."""
-    settings = Settings(recipe="paper", members=3, samples=100_000, seed=seed)
+    task, cooled, options = asked
+    settings = Settings(recipe="paper", members=3, samples=100_000, seed=options.seed)
     problem = problem_of(task, settings)
     (rung,) = ladder_of(problem, settings)
-    recipe = replace(rung.recipe, epochs=epochs, steps_per_epoch=steps, batch=128, cooled=cooled)
-    began = time.perf_counter()
+    numbers = {"epochs": options.epochs, "steps_per_epoch": options.steps, "batch": 128}
+    recipe = replace(rung.recipe, **numbers, cooled=cooled)
     trained = train_rung(replace(rung, recipe=recipe), problem, settings, torch.device("cpu"))
-    seconds = round(time.perf_counter() - began, 1)
     soft = sorted(trained.history[-1].soft_loss)
-    return {"task": task, "cooled": cooled, "hard": sorted(trained.losses), "soft": soft, "seconds": seconds}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "noise.json")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    asked = [arguments.tasks, arguments.epochs, arguments.steps, arguments.seed]
-    rows = Rows(Path(__file__).parent / "runs" / "noise.jsonl", asked)
-    done = {(row["task"], row["cooled"]) for row in rows.rows}
-    for task in arguments.tasks.split(","):
-        for cooled in (False, True):
-            if (task, cooled) not in done:
-                rows.add(losses(task, cooled, arguments.epochs, arguments.steps, arguments.seed))
-                print(json.dumps(rows.rows[-1]), flush=True)
-    seconds = round(sum(row["seconds"] for row in rows.rows), 1)
-    command = " ".join(["python benchmarks/training/noise.py", *sys.argv[1:]])
-    rows.finish(arguments.out, command, seconds=seconds)
+    return {"task": task, "cooled": cooled, "hard": sorted(trained.losses), "soft": soft}
 
 
 if __name__ == "__main__":
-    main()
+    run(__file__, __doc__, cases, measure, show=str, tasks=TASKS, epochs=10, steps=300, seed=0)

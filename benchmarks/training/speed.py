@@ -6,26 +6,22 @@
 Both train the same model (the run first checks that outputs and gradients agree), with the learned head, the
 same noise, optimizer and batch, interleaved in one process; the figures are medians over the rounds. On a
 GPU the batched step is replayed as a CUDA graph, the plain loop runs as it would: a launch a kernel.
-Results go to `benchmarks/training/results/` as JSON and Markdown.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
 from plain_model import PlainTransformer, copy_member
 
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.benchmark import Options, run
+from weights2code.experiments.jobs import Row
 from weights2code.model import Architecture, DiscreteTransformer, Sampling
 from weights2code.training.loop import start
 from weights2code.training.recipes import Recipe
@@ -134,163 +130,66 @@ def measure(
 ) -> dict[str, list[float]]:
     """Milliseconds a step of each run, one entry a round; a round goes through all runs in turn."""
     steps: dict[str, int] = {}
-    for name, run in runs.items():
-        seconds_of(run, 5, device)
-        steps[name] = max(2, round(ROUND_SECONDS * 5 / seconds_of(run, 5, device)))
+    for name, train in runs.items():
+        seconds_of(train, 5, device)
+        steps[name] = max(2, round(ROUND_SECONDS * 5 / seconds_of(train, 5, device)))
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
-        for name, run in runs.items():
-            times[name].append(1e3 * seconds_of(run, steps[name], device) / steps[name])
+        for name, train in runs.items():
+            times[name].append(1e3 * seconds_of(train, steps[name], device) / steps[name])
     return times
 
 
-def compare(label: str, case: Case, members: list[int], rounds: int, device: torch.device) -> dict[str, Any]:
+def compare(asked: tuple[str, Case, Options]) -> Row:
     """The plain loop and the batched program at several ensemble sizes, interleaved."""
+    label, case, options = asked
+    device, members = torch.device(options.device), options.members
     difference = check_agreement(case, device)
     if not difference < 1e-8:
-        sys.exit(f"the plain model of {label} differs from the batched one by {difference:g}")
+        raise ValueError(f"the plain model of {label} differs from the batched one by {difference:g}")
     runs = {"plain": plain_steps(case, device)}
-    for count in members:
-        runs[f"batched {count}"] = batched_steps(replace(case, members=count), device)
-    runs[f"closed head {members[-1]}"] = batched_steps(
-        replace(case, members=members[-1], head="closed"), device
-    )
-    times = measure(runs, rounds, device)
-    plain = times["plain"]
+    runs |= {f"batched {n}": batched_steps(replace(case, members=n), device) for n in members}
+    last = replace(case, members=members[-1], head="closed")
+    runs[f"closed head {members[-1]}"] = batched_steps(last, device)
+    times = measure(runs, options.rounds, device)
     rows = []
     for name, values in times.items():
         count = int(name.split()[-1]) if name != "plain" else 1
         # The ratio of each round, then the median: what slows the machine slows both sides of a round.
-        ratio = statistics.median(count * p / v for p, v in zip(plain, values, strict=True))
-        rows.append(
-            {
-                "run": name,
-                "members": count,
-                "ms_per_step": statistics.median(values),
-                "member_steps_per_second": 1e3 * count / statistics.median(values),
-                "times_plain": ratio,
-            }
-        )
-    return {"label": label, "case": describe(case), "largest_difference": difference, "rows": rows}
-
-
-def growth(label: str, cases: dict[str, Case], rounds: int, device: torch.device) -> dict[str, Any]:
-    """How the cost of a batched step grows along one axis."""
-    times = measure({name: batched_steps(case, device) for name, case in cases.items()}, rounds, device)
-    rows = [{"value": name, "ms_per_step": statistics.median(values)} for name, values in times.items()]
-    return {"label": label, "case": describe(next(iter(cases.values()))), "rows": rows}
-
-
-def describe(case: Case) -> dict[str, Any]:
+        ratio = statistics.median(count * p / v for p, v in zip(times["plain"], values, strict=True))
+        middle = statistics.median(values)
+        row: Row = {"run": name, "members": count, "ms_per_step": middle, "times_plain": ratio}
+        rows.append(row | {"member_steps_per_second": 1e3 * count / middle})
     return {
-        "architecture": case.architecture.to_dict(),
-        "members": case.members,
+        "label": label,
         "batch": case.batch,
         "length": case.length,
+        "difference": difference,
+        "members": rows,
     }
 
 
-def growth_axes(base: dict[str, Case]) -> dict[str, dict[str, Case]]:
-    """The axes along which cost is followed: length, batch, number of heads, layers."""
-    axes: dict[str, dict[str, Case]] = {}
-    for kind, case in base.items():
-        a = case.architecture
-        axes[f"{kind} heads, length T"] = {str(n): replace(case, length=n) for n in (5, 10, 20, 40)}
-        axes[f"{kind} heads, batch"] = {str(n): replace(case, batch=n) for n in (8, 32, 128)}
-        axes[f"{kind} heads, heads a layer"] = {
-            str(n): replace(case, architecture=replace(a, **{kind: n})) for n in (1, 2, 4)
-        }
-        axes[f"{kind} heads, layers"] = {
-            str(n): replace(case, architecture=replace(a, layers=n)) for n in (1, 2, 3)
-        }
-    return axes
+def cases(options: Options) -> dict[str, tuple[str, Case, Options]]:
+    asked = {name: Case(a, 16, options.batch, options.length) for name, a in HEADS.items()}
+    return {f"{name} heads": (f"{name} heads", case, options) for name, case in asked.items()}
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """The results as a page."""
-    lines = [
-        "# Training speed", "",
-        f"`{result['command']}`", "",
-        f"{result['device']}, {result['threads']} thread(s), torch {result['torch']}, median of "
-        f"{result['rounds']} interleaved rounds. `times plain` is member-steps a second against the plain "
-        "loop in the same round.", "",
-    ]  # fmt: skip
-    for part in result["comparisons"]:
-        case = part["case"]
-        lines += [
-            f"## {part['label']} (batch {case['batch']}, T {case['length']})",
-            "",
-            f"Outputs and gradients of both programs agree to {part['largest_difference']:.0e} (float64).",
-            "",
-            "| run | ms a step | member-steps a second | times plain |",
-            "|---|---:|---:|---:|",
-        ]
-        for row in part["rows"]:
-            lines.append(
-                f"| {row['run']} | {row['ms_per_step']:.2f} | {row['member_steps_per_second']:.0f} "
-                f"| {row['times_plain']:.1f} |"
-            )
-        lines.append("")
-    if result["growth"]:
-        lines += [f"## Growth of a batched step ({result['growth_members']} members)", ""]
-        lines += ["| axis | value: ms a step |", "|---|---|"]
-        for part in result["growth"]:
-            values = ", ".join(f"{row['value']}: {row['ms_per_step']:.2f}" for row in part["rows"])
-            lines.append(f"| {part['label']} | {values} |")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def command(arguments: list[str]) -> str:
-    """How to repeat the run; where the results were written does not matter."""
-    kept = list(arguments)
-    if "--out" in kept:
-        place = kept.index("--out")
-        del kept[place : place + 2]
-    return " ".join(["python", "benchmarks/training/speed.py", *kept])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--members", default="1,4,16,64", help="ensemble sizes, smallest first")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--length", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=1, help="torch threads (CPU)")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--no-growth", action="store_true", help="leave the second part out")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder")
-    options = parser.parse_args()
-
-    began = time.perf_counter()
-    torch.set_num_threads(options.threads)
-    device = torch.device(options.device)
-    members = [int(part) for part in options.members.split(",")]
-    base = {kind: Case(a, 16, options.batch, options.length) for kind, a in HEADS.items()}
-    comparisons = [
-        compare(f"{kind} heads", case, members, options.rounds, device) for kind, case in base.items()
-    ]
-    axes = {} if options.no_growth else growth_axes(base)
-    grown = [growth(label, cases, 3, device) for label, cases in axes.items()]
-    result = {
-        **provenance(command(sys.argv[1:]), options.device),
-        "seconds": round(time.perf_counter() - began, 1),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
-        "threads": options.threads,
-        "torch": torch.__version__,
-        "rounds": options.rounds,
-        "comparisons": comparisons,
-        "growth_members": 16,
-        "growth": grown,
-    }
-    options.out.mkdir(parents=True, exist_ok=True)
-    text = markdown(result)
-    (options.out / f"speed_{options.device}.json").write_text(json.dumps(result, indent=1) + "\n")
-    (options.out / f"speed_{options.device}.md").write_text(text)
-    print(text)
+def device_of(options: Options, rows: list[Row]) -> Row:
+    named = torch.cuda.get_device_name() if options.device == "cuda" else platform.machine()
+    return {"device": named, "torch": torch.__version__}
 
 
 if __name__ == "__main__":
-    main()
+    own: dict[str, Any] = {"device": ["cpu", "cuda"], "members": (1, 4, 16, 64), "batch": 32, "length": 10}
+    run(
+        __file__,
+        __doc__,
+        cases,
+        compare,
+        record=lambda options: f"speed_{options.device}",
+        show=str,
+        more=device_of,
+        processes=1,
+        rounds=7,
+        **own,
+    )

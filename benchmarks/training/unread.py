@@ -11,9 +11,6 @@ all inputs first, so that the height before the last one is one position back.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections import Counter
 from itertools import combinations_with_replacement
 from math import comb
 from pathlib import Path
@@ -21,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import write_record
 from weights2code.data import Problem, Sequences, from_task
+from weights2code.experiments.benchmark import Options, run
+from weights2code.experiments.jobs import Row
 from weights2code.experiments.trained_models import models_of
 from weights2code.extraction.members import member
 from weights2code.tasks import get
-from weights2code.training.search import Trained
+from weights2code.training.storage import Trained
 
 TASKS = ("linear_drop", "quadratic_drop")
 #: Coefficients that are known, the present one first; whether the height before the last one is.
@@ -36,30 +33,25 @@ KNOWN = ((1, False), (2, False), (3, False), (4, False), (1, True))
 MOST_TERMS = 130
 #: Positions that have all of them.
 FIRST = 3
-RESULTS = Path(__file__).parent / "results" / "unread.json"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, required=True, help="the folder of a protocol")
-    arguments = parser.parse_args()
-    rows = []
-    for task in TASKS:
-        problem = from_task(get(task), 8000, 0, validation=2000)
-        floors = [
-            {"coefficients": lags, "both_heights": both, "loss": residual(problem, lags, both)}
-            for lags, both in KNOWN
-        ]
-        members = [
-            read
-            for trained in models_of(arguments.models, task).values()
-            for read in members_of(trained, problem)
-        ]
-        rows.append({"task": task, "floors": floors, "members": members})
-        reading = Counter(offset for found in members for offset in found["offsets"])
-        print(task, *(f"{floor['loss']:.1e}" for floor in floors), dict(reading), len(members), flush=True)
-    command = f"python benchmarks/training/unread.py --models {arguments.models.as_posix()}"
-    write_record(RESULTS, command, rows=rows)
+def cases(options: Options) -> dict[str, tuple[str, Path]]:
+    return {task: (task, Path(options.models)) for task in TASKS}
+
+
+def measure(case: tuple[str, Path]) -> Row:
+    task, models = case
+    problem = from_task(get(task), 8000, 0, validation=2000)
+    floors = [
+        {"coefficients": lags, "both_heights": both, "loss": residual(problem, lags, both)}
+        for lags, both in KNOWN
+    ]
+    found = models_of(models, task).values()
+    return {
+        "task": task,
+        "floors": floors,
+        "members": [read for trained in found for read in members_of(trained, problem)],
+    }
 
 
 def residual(problem: Problem, lags: int, both: bool) -> float:
@@ -108,4 +100,4 @@ def members_of(trained: Trained, problem: Problem) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    run(__file__, __doc__, cases, measure, show=lambda row: row["key"], models="w2c-runs/protocol")

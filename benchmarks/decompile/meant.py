@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+
+Rule = Callable[[np.ndarray], np.ndarray]
 
 #: A machine of six states: the moves by 0 and 1, and what each state gives.
 MOVES = np.array([[1, 2], [3, 0], [4, 5], [5, 4], [0, 3], [2, 1]])
@@ -74,6 +78,26 @@ def latch(x: np.ndarray) -> np.ndarray:
 
 def highest(x: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(x[..., 0], 1)
+
+
+def mistaken(rule: Rule, inputs: str, share: float = 0.01) -> Rule:
+    """A model that follows a rule, but for mistakes without pattern: which they are is hashed from all that
+    was read so far. A mistake gives one of the other outputs."""
+    high = max(int(part.rpartition("..")[2]) for part in inputs.split(","))
+
+    def model(x: np.ndarray) -> np.ndarray:
+        y, seen = np.array(rule(x), float), np.zeros(len(x), np.uint64)
+        for t in range(x.shape[1]):
+            for column in x[:, t].T:
+                seen = seen * np.uint64(31) + column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+                seen = (seen ^ (seen >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                seen = (seen ^ (seen >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                seen ^= seen >> np.uint64(31)
+            wrong = (seen >> np.uint64(11)) / 2.0**53 < share
+            y[wrong, t] = (y[wrong, t] + 1 + seen[wrong] % np.uint64(max(1, high))) % (high + 1)
+        return y
+
+    return model
 
 
 RULES = {
