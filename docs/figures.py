@@ -5,7 +5,7 @@ same code is known even where its commit is not (a shallow clone, a rebased bran
 had all of that name the commit in which they were committed instead: their figures are as old, or older.
 
 Pages are compared with the records by a test, but what they say about `src/` is true as of the commit that
-they name, and a later commit must not make them wrong: `without_state` blots it out, and making the pages
+they name, and a later commit must not make them wrong: `without_state` blots it out, and filling the pages
 again brings it up to date. Without Git, or where a commit is not in the history, the state is unknown.
 """
 
@@ -34,11 +34,6 @@ class State:
 
     kind: Literal["same", "changed", "unknown"]
     text: str
-
-
-def head_of(record: Mapping[str, Any]) -> Head:
-    """Where a record says what it comes from: at its top, or in its summary."""
-    return record.get("summary", record)
 
 
 def records(root: Path = ROOT) -> list[Path]:
@@ -112,17 +107,12 @@ def git(root: Path, *words: str) -> str | None:
 # -- words --------------------------------------------------------------------------------------------------
 
 
-def since(head: Head) -> str:
-    return f"{SINCE} {state(head).text}."
-
-
 def where(head: Head) -> str:
     """The commit in words, and the date."""
-    if head.get("commit"):
-        return f"at commit {head['commit']}, {head['date']}"
-    if head.get("committed_in"):
-        return f"no later than commit {head['committed_in']}, {head['date']}"
-    return f"at an unknown commit, {head['date']}"
+    commit = f"at commit {head['commit']}" if head.get("commit") else "at an unknown commit"
+    if not head.get("commit") and head.get("committed_in"):
+        commit = f"no later than commit {head['committed_in']}"
+    return f"{commit}, {head['date']}"
 
 
 def machine(head: Head) -> str:
@@ -142,34 +132,25 @@ def taken(head: Head, remark: str = "", what: str = "Taken") -> str:
     elif seconds := head.get("run_seconds"):
         spent = f", {duration(seconds)} of runs in all"
     remark = f" ({remark})" if remark else ""
-    found = f"{what} by `{head['command']}`{remark} {where(head)}, on {machine(head)}{spent}. {since(head)}"
-    return found + (f" {judged_anew(head['judged'])}" if "judged" in head else "")
+    text = f"{what} by `{head['command']}`{remark} {where(head)}, on {machine(head)}{spent}. {since(head)}"
+    if note := head.get("judged"):
+        text += f" Its {note['programs']} programs were judged again since: solved {note['before']} before, "
+        text += f"{note['now']} now{', '.join(['', *note['changed']])}."
+    return text
 
 
-def judged_anew(note: Mapping[str, Any]) -> str:
-    """What judging stored programs by the present meaning of solved has changed."""
-    text = f"Its {note['programs']} programs were judged again since (`benchmarks/rejudge.py`): "
-    text += f"solved {note['before']} before, {note['now']} now"
-    text += f" ({', '.join(note['changed'])})" if note["changed"] else ""
-    if kept := len(note["kept"]):
-        text += f"; {kept} that cannot be run from what is stored keep{'s' * (kept == 1)} the old judgement"
-    return f"{text}."
+def since(head: Head) -> str:
+    return f"{SINCE} {state(head).text}."
 
 
 def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 60 else f"{seconds / 60:.1f} minutes"
 
 
-def taken_list(heads: Iterable[tuple[str, Head | None]]) -> str:
+def taken_list(heads: Iterable[tuple[str, Head]]) -> str:
     """The same for a page that is made from several records: a line a commit, with what was taken at it."""
-    by_commit: dict[tuple[str, ...], list[str]] = {}
+    by_commit: dict[tuple[str, str], list[str]] = {}
     for name, head in heads:
-        if head:
-            names = by_commit.setdefault((_at(head), since(head)), [])
-            names += [name] * (name not in names)
-    return "\n".join(f"- {', '.join(names)}: {at}. {state}" for (at, state), names in by_commit.items())
-
-
-def _at(head: Head) -> str:
-    """The commit and the day: what was taken at one commit on one day shares a line."""
-    return where({**head, "date": str(head["date"]).partition(" ")[0]})
+        at = where({**head, "date": str(head["date"]).partition(" ")[0]})
+        by_commit.setdefault((at, since(head)), []).append(name)
+    return "\n".join(f"- {', '.join(names)}: {at}. {said}" for (at, said), names in by_commit.items())

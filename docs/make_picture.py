@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from weights2code import tasks
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.records import write_record
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -266,10 +266,8 @@ def main() -> None:
         (PICTURES / f"pipeline-{name}.svg").write_text(draw(options.folder, palette), encoding="utf-8")
         (PICTURES / f"chain-{name}.svg").write_text(chain(options.folder, palette), encoding="utf-8")
     task = json.loads((options.folder / "certificate.json").read_text(encoding="utf-8"))["program"]["name"]
-    head = provenance(
-        f"w2c run {task} --out {options.folder} && python docs/make_picture.py {options.folder}"
-    )
-    (PICTURES / "pipeline.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+    command = f"w2c run {task} --out {options.folder} && python docs/make_picture.py {options.folder}"
+    write_record(PICTURES / "pipeline.json", command, [])
 
 
 if __name__ == "__main__":

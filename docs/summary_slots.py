@@ -1,0 +1,182 @@
+"""The summary of all that was measured, a line each, and where all of it comes from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import figures
+from experiment_slots import counts_of, standing, ways_of
+from measured import FIGURES, NotMeasured, counted, known, networks, proved, record, renew, rows
+from weights2code import tasks
+from weights2code.experiments import paper_numbers, registry
+from weights2code.experiments.tables import grouped, markdown, members_of, part
+
+#: What stands beside our fits of tables.
+BESIDE = {"tree": "decision tree", "rpni": "RPNI", "operon": "Operon"}
+
+
+def mips_solved() -> set[str]:
+    """The tasks that MIPS solved, by our names."""
+    facts = json.loads((Path(__file__).parent / "data/mips.json").read_text(encoding="utf-8"))
+    return {tasks.get(name).name for name in facts["solved"]}
+
+
+def summary(folder: str = "") -> str:
+    """What was measured, a line each; the README has the first ten."""
+    whole = [line for line in (make(folder) for make in SUMMARY if line_is_measured(make)) if line]
+    return markdown(("measured", "result", "beside it"), whole[:10] if folder else whole)
+
+
+def line_is_measured(make: Callable[[str], Any]) -> bool:
+    try:
+        make("")
+    except NotMeasured:
+        return False
+    return True
+
+
+def _own(folder: str) -> tuple[str, str, str]:
+    found = [*rows("own_data"), *rows("deep")]
+    theirs = rows("operon")
+    beside = ", ".join(f"{sum(row[f'lags_{n}'] for row in theirs)} with lags to {n}" for n in (3, 8))
+    return f"[own data]({folder}own_data.md)", counted(found), f"Operon, of {len(theirs)}: {beside}"
+
+
+def _tables(folder: str) -> tuple[str, str, str]:
+    found = rows("tables")
+    asked = {
+        title: [row[key] for row in found if row[key] in ("exact", "wrong")] for key, title in BESIDE.items()
+    }
+    beside = ", ".join(
+        f"{title} {said.count('exact')} of {len(said)}" for title, said in asked.items() if said
+    )
+    return f"[tables as people have them]({folder}tables.md)", counted(found), beside
+
+
+def _kept(folder: str) -> tuple[str, str, str]:
+    *sizes, whole = rows("kept")
+    shares = ", ".join(f"{row['solved']} of {row['programs']}" for row in sizes)
+    text = f"{whole['solved']} of {whole['programs']} solved, {whole['proved']} proved; by size {shares}"
+    return f"[random step functions]({folder}random_programs.md#step-functions) that nobody sees", text, ""
+
+
+def _random(name: str, words: str) -> Callable[[str], tuple[str, str, str]]:
+    def line(folder: str) -> tuple[str, str, str]:
+        found = rows(name)
+        good, sure = (sum(map(bool, map(has, found))) for has in (lambda row: row["solved"], proved))
+        text = f"{good} of {len(found)} recovered, {sure} proved"
+        return f"[{words}]({folder}random_programs.md)", text, ""
+
+    return line
+
+
+def _models(folder: str) -> tuple[str, str, str]:
+    found = [row for part in ("gallery", "others", "damaged") for row in rows(f"decompile_{part}")]
+    departs = sum(row.get("departs") is not None for row in found)
+    text = f"the meant rule came out of {sum(row['right'] for row in found)} of {len(found)}"
+    text += f"; {departs} depart from it"
+    place = "docs/decompile.md" if folder else "../decompile.md"
+    return f"[models that exist]({place}#how-well-it-works)", text, ""
+
+
+def _networks(folder: str) -> tuple[str, str, str]:
+    found = rows("links")
+    return f"[their networks]({folder}network.md)", f"of {len(found)} runs {networks(found)}", ""
+
+
+def _experiments(folder: str) -> tuple[str, str, str]:
+    total: Counter[str] = Counter()
+    for name in registry.NAMES:
+        if "fast" in ways_of(name):
+            total += standing(name, "fast")
+    if not total:
+        raise NotMeasured("table1")
+    link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
+    return link, f"rows of its tables: {counts_of(total)}", "the paper's own numbers"
+
+
+def _protocol(folder: str) -> tuple[str, str, str]:
+    found = record("protocol_paper")
+    trained = found.head.get("trained_by", [found.head])[-1]
+    device = trained["machine"].get("accelerator", trained["machine"]["processor"])
+    text = (
+        f"{len(members_of(found.rows))} full trainings in {trained['wall_seconds'] / 60:.0f} minutes on one "
+    )
+    text += f"{device}; losses of its tasks: {counts_of(standing('protocol', 'paper'))}"
+    return f"[its whole protocol]({folder}experiment_protocol.md), its recipe", text, "the paper's losses"
+
+
+def _attacks(folder: str) -> tuple[str, str, str]:
+    heads = [found.head for found in known(*renew.ATTACKS).values()]
+    if not heads:
+        raise NotMeasured(renew.ATTACKS[0])
+    text = f"{sum(h['failures'] for h in heads)} failures in {sum(h['cases'] for h in heads)} cases"
+    return f"[attacks on what it claims]({folder}reliability.md)", text, ""
+
+
+def _large(folder: str) -> tuple[str, str, str]:
+    row = max(rows("wide"), key=lambda row: row["rows"] * row["columns_used"])
+    text = f"{row['rows']:,} rows of {row['columns_used']} columns in {row['peak_gib']:.1f} GiB"
+    return (
+        f"[large files]({folder}own_data.md#large-files)",
+        text,
+        f"the columns: {row['columns_gib']:.1f} GiB",
+    )
+
+
+def _laws(folder: str) -> tuple[str, str, str]:
+    held = {
+        engine: part("law")(found)
+        for (engine,), found in grouped(rows("symbolic_regression", group="clean"), "engine").items()
+    }
+    text = f"{held.pop('native')} laws hold beyond the data"
+    return (
+        f"[symbolic regression alone]({folder}symbolic_regression.md)",
+        text,
+        ", ".join(f"{e}: {n}" for e, n in held.items()),
+    )
+
+
+def _speed(device: str) -> Callable[[str], tuple[str, str, str]]:
+    def line(folder: str) -> tuple[str, str, str]:
+        found = record(f"speed_{device}")
+        most = max(row["times_plain"] for row in members_of(found.rows))
+        text = f"up to {most:.0f} times the member-steps of a plain loop"
+        return f"[training speed]({folder}speed.md), {found.head['device']}", text, ""
+
+    return line
+
+
+def _table1(folder: str) -> tuple[str, str, str]:
+    accuracies = [row["accuracy"] for row in paper_numbers.read("table1") if row["accuracy"] != "n/a"]
+    beside = f"the paper: accuracy 1.00 on {accuracies.count('1.00')} of {len(accuracies)} discrete tasks"
+    return f"[the paper's 29 tasks]({folder}experiment_table1.md)", counted(rows("table1")), beside
+
+
+def _languages(folder: str) -> tuple[str, str, str]:
+    groups = grouped(rows("languages"), "task").values()
+    exact = sum(all(row["rpni_exact"] for row in found) for found in groups)
+    beside = f"RPNI: {exact} of {len(groups)}, as a table of states"
+    return f"[formal languages]({folder}languages.md)", counted(rows("languages")), beside
+
+
+def _mips(folder: str) -> tuple[str, str, str]:
+    beside = f"MIPS: {len(mips_solved())} of 62"
+    return f"[the 62 tasks of MIPS]({folder}mips.md)", counted(rows("mips")), beside
+
+
+SUMMARY: tuple[Callable[[str], tuple[str, str, str]], ...] = (
+    _mips, _table1, _languages, _experiments, _own, _tables, _kept, _networks, _models, _attacks, _protocol,
+    _random("random_fresh", "random programs"), _random("random_deep", "random programs, deeper"),
+    _random("random_hidden", "random programs with hidden memory"), _large, _laws, _speed("cpu"),
+    _speed("cuda"),
+)  # fmt: skip
+
+
+def sources() -> str:
+    """Where all figures come from, a line a commit."""
+    return figures.taken_list((name, found.head) for name, found in known(*FIGURES).items())
