@@ -30,7 +30,6 @@ if find_spec("triton"):  # kernels are compiled from their text, which nothing m
     import weights2code.training.fused.kernels  # noqa: F401
 install_import_hook([f"weights2code.{folder}" for folder in SHAPED], "beartype.beartype")
 
-from weights2code import effort
 from weights2code.data import FileSource, Layout, Problem, Sequences, from_arrays
 from weights2code.explain import ExplainedGraph, OperatorFit, match_heads
 from weights2code.explain.operators import node_variable
@@ -38,15 +37,12 @@ from weights2code.extraction.values import Extraction
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
 from weights2code.language import Expr, op
-from weights2code.program import Program, check_source
+from weights2code.program import Program
 from weights2code.results import certificate_dict
 from weights2code.rules.assembly import Assembly
 from weights2code.run_folder import CERTIFICATE, LATEX, PROGRAM, begin
 from weights2code.settings import Settings
 from weights2code.verify.certify import certify
-
-#: Limits of time count this process's own work: what else the machine does must not change an answer.
-effort.clock = time.process_time
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
@@ -195,7 +191,7 @@ def folder_with(path: Path, source: str | FileSource, program: Program) -> Path:
         domains=program.domains,
         length=8,
         integer_outputs=program.integer_outputs,
-        time_limit=0.5,
+        time_limit=0.05,
     )
     program = program.with_verdict(certificate.words())
     with begin(path, source, Settings()) as folder:
@@ -209,19 +205,6 @@ def folder_with(path: Path, source: str | FileSource, program: Program) -> Path:
 @pytest.fixture(scope="session")
 def made_folder() -> Callable[[Path, str | FileSource, Program], Path]:
     return folder_with
-
-
-def public_function(text: str) -> Callable[..., Any]:
-    """That of a program's text, in this process: a sandbox a text is what takes long."""
-    assert check_source(text) == []
-    space: dict[str, Any] = {}
-    exec(compile(text, "program.py", "exec"), space)
-    return space[space["__all__"][0]]
-
-
-@pytest.fixture(scope="session")
-def loaded() -> Callable[[str], Callable[..., Any]]:
-    return public_function
 
 
 def until(condition: Callable[[], object], seconds: float = 120) -> None:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import checks
+import deep_cases
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-PLACES = [str(BENCHMARKS), *(str(BENCHMARKS / name) for name in ("own_data", "random_programs"))]
-sys.path[:0] = PLACES
-sys.modules.pop("run", None)
-try:
-    import checks  # pyright: ignore[reportMissingImports]
-    import deep  # pyright: ignore[reportMissingImports]
-    import deep_cases  # pyright: ignore[reportMissingImports]
-    import make  # pyright: ignore[reportMissingImports]
-finally:
-    sys.modules.pop("run", None)
-    for place in PLACES:
-        sys.path.remove(place)
 
 NAMES = [case.name for case in deep_cases.DEEP]
 
 
 def drawn(case, count: int = 40, length: int = 16) -> np.ndarray:
     rng = np.random.default_rng(5)
-    return np.stack([case.case.draw(rng, length) for _ in range(count)])
+    return np.stack([case.draw(rng, length) for _ in range(count)])
 
 
 def test_a_third_is_kept() -> None:
@@ -40,7 +27,7 @@ def test_a_third_is_kept() -> None:
 def test_some_inputs_are_reals_and_nothing_is_hidden() -> None:
     real = [case for case in deep_cases.DEEP if not (drawn(case) % 1 == 0).all()]
     assert len(real) >= 6
-    assert {case.steps for case in deep_cases.DEEP} == {3, 4}
+    assert {len(case.rule.steps) for case in deep_cases.DEEP} == {3, 4}
     assert all(checks.memory(case.rule) != "hidden" for case in deep_cases.DEEP)
 
 
@@ -48,7 +35,7 @@ def test_some_inputs_are_reals_and_nothing_is_hidden() -> None:
 def test_every_column_and_every_line_matters(case) -> None:
     x = drawn(case)
     y = case.rule.run(x)
-    np.testing.assert_array_equal(case.case.machine(x[3]), y[3])
+    np.testing.assert_array_equal(case.machine(x[3]), y[3])
     assert checks.unbalanced(y) is None
     for column in range(x.shape[2]):
         other = x.copy()
@@ -60,28 +47,17 @@ def test_every_column_and_every_line_matters(case) -> None:
 
 def test_files_are_written_alike(tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
-    case = deep_cases.DEEP[0].case
-    text = make.write(case, tmp_path).read_text()
-    assert make.write(case, tmp_path / "again").read_text() == text
+    case = deep_cases.DEEP[0]
+    text = case.write(tmp_path).read_text()
+    assert case.write(tmp_path / "again").read_text() == text
     lines = text.splitlines()
     assert lines[0] == "sequence,step,temperature,wanted,heater"
     assert int(lines[-1].split(",")[0]) == 399
     assert 400 * 12 <= len(lines) - 1 <= 400 * 20
 
 
-def test_a_fit_that_ends_in_an_error_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(case, time_limit):
-        raise ZeroDivisionError("no")
-
-    monkeypatch.setattr(deep, "fit", broken)
-    row = deep.fit_deep(deep_cases.DEEP[0], 1.0)
-    assert row["error"] == "ZeroDivisionError: no"
-    assert row["solved"] is False
-    assert "| thermostat | develop | 3 | no | error | none |" in deep.report([row])
-
-
 def test_programs_are_judged_by_the_machine_behind_the_file() -> None:
-    case = deep_cases.DEEP[0].case
+    case = deep_cases.DEEP[0]
 
     def machine(x: np.ndarray) -> np.ndarray:
         return np.stack([case.machine(sequence) for sequence in x])

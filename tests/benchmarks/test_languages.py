@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
+import merging
 import numpy as np
 import pytest
 
 from weights2code import tasks
-
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "languages"
-sys.path.insert(0, str(FOLDER))
-try:
-    import merging  # pyright: ignore[reportMissingImports]
-finally:
-    sys.path.remove(str(FOLDER))
 
 
 @pytest.mark.parametrize("name", ["tomita_2", "flip_flop"])

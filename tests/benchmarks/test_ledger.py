@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import calls
+import kinds
 import numpy as np
+import problems
 import pytest
+import replay
+import runs
+import store
 
 from weights2code.language import Op, Recurrence, Retrieval, Step, Var, integers
-from weights2code.symbolic import NativeEngine
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
-PLACES = [str(FOLDER), str(FOLDER / "ledger")]
-sys.path[:0] = PLACES
-try:
-    import calls  # pyright: ignore[reportMissingImports]
-    import kinds  # pyright: ignore[reportMissingImports]
-    import pool  # pyright: ignore[reportMissingImports]
-    import problems  # pyright: ignore[reportMissingImports]
-    import replay  # pyright: ignore[reportMissingImports]
-    import runs  # pyright: ignore[reportMissingImports]
-    import store  # pyright: ignore[reportMissingImports]
-    import variant  # pyright: ignore[reportMissingImports]
-finally:
-    for place in PLACES:
-        sys.path.remove(place)
 
 
 def answer(solved: bool = True, size: int = 3, **more: Any) -> dict[str, Any]:
@@ -80,7 +69,7 @@ def test_the_ledger_is_small() -> None:
     ],
 )
 def test_answers_are_compared(then: dict[str, Any], now: dict[str, Any], words: tuple[str, ...]) -> None:
-    assert kinds.by_size({"answer": then}, now) == words
+    assert runs.by_size({"answer": then}, now) == words
     assert runs.compare({"answer": then}, now) == words
 
 
@@ -170,35 +159,22 @@ def test_a_call_is_solved_by_what_is_right_on_other_rows_too() -> None:
     assert not calls.replay(record)["solved"]
 
 
-def test_a_process_that_dies_costs_one_answer() -> None:
-    def work(item: int) -> dict[str, Any]:
-        if item == 2:
+def test_answers_are_what_was_said_or_the_error(tmp_path: Path) -> None:
+    def work(record: dict[str, Any]) -> dict[str, Any]:
+        if record["key"] == "2":
             os._exit(3)
-        if item == 4:
+        if record["key"] == "4":
             raise ValueError("four")
-        return {"twice": 2 * item}
+        return {"verdict": "bounded", "error": 0.5, "seconds": 1.0}
 
-    found = dict(pool.work_off(range(7), work, 2, batch=5, limit=60.0))
-    assert {item: answer.get("twice") for item, answer in found.items()} == {
-        0: 0, 1: 2, 2: None, 3: 6, 4: None, 5: 10, 6: 12,
-    }  # fmt: skip
-    assert found[2]["error"] == "the process ended with code 3"
-    assert found[4]["error"] == "ValueError: four"
+    kind = replace(kinds.KINDS["claims"], answer=work, prepare=lambda records: None)
+    records = [{"key": str(number)} for number in (1, 2, 4)]
+    found = kinds.answers(kind, records, str(tmp_path / "rows"), None, 2)
+    assert found["1"] == {"verdict": "bounded", "error": 0.5, "seconds": 1.0}
+    assert "exit code 3" in found["2"]["error"]
+    assert found["4"] == {"error": "ValueError: four"}
 
 
-def test_a_function_that_is_left_out_finds_nothing() -> None:
-    def tree() -> Op | None:
-        return Op("neg", ())
-
-    def trees() -> list[Op]:
-        return [Op("neg", ())]
-
-    def size() -> NativeEngine:
-        return NativeEngine()
-
-    assert variant._nothing(tree)() is None
-    assert variant._nothing(trees)() == []
-    with pytest.raises(SystemExit, match="what would it be to find nothing"):
-        variant._nothing(size)
+def test_only_what_there_is_can_be_left_out() -> None:
     with pytest.raises(SystemExit, match="no stage or rung is called nonsense"):
-        variant.leave_out(["nonsense"], [])
+        replay.leave_out(["nonsense"])

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
+import claim_cases
+import claims
+import closure
+import machines
 import numpy as np
 import pytest
+import soundness
+import store
+import truth
 
 from weights2code.errors import InputError
 from weights2code.language import BITS, integers
 from weights2code.tasks import all_tasks
 from weights2code.verify.links import Offered
-
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "ledger"
-sys.path.insert(0, str(FOLDER))
-try:
-    import claim_cases  # pyright: ignore[reportMissingImports]
-    import claims  # pyright: ignore[reportMissingImports]
-    import closure  # pyright: ignore[reportMissingImports]
-    import machines  # pyright: ignore[reportMissingImports]
-    import soundness  # pyright: ignore[reportMissingImports]
-    import store  # pyright: ignore[reportMissingImports]
-    import truth  # pyright: ignore[reportMissingImports]
-finally:
-    sys.path.remove(str(FOLDER))
 
 x, x1, y1 = machines.x, machines.x1, machines.y1
 GROUPS = ("soundness", "built-in", "mutants", "machines", "networks")

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import sys
 from collections import Counter
-from pathlib import Path
 
+import checks
+import generate
 import numpy as np
 import pytest
+import stages
 
 from weights2code.language import BITS, Recurrence, Step, Var, integers, op, reals, uniform
-
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "random_programs"
-sys.path.insert(0, str(FOLDER))
-try:
-    import checks  # pyright: ignore[reportMissingImports]
-    import generate  # pyright: ignore[reportMissingImports]
-    import stages  # pyright: ignore[reportMissingImports]
-finally:
-    sys.path.remove(str(FOLDER))
 
 COUNT = 30
 #: Of the hundred programs of seed 3 that figures were taken with.
@@ -76,18 +67,6 @@ def test_programs_compute_different_things(drawn) -> None:
     assert len({checks.signature(p.recurrence, p.domains) for p in drawn}) == COUNT
 
 
-def test_outputs_vary_and_stay_within_reason(drawn) -> None:
-    for program in drawn:
-        inputs = uniform(np.random.default_rng(5), program.domains, 100, 100)
-        y = program.recurrence.run(inputs)
-        assert np.isfinite(y).all(), program
-        assert np.abs(y).max() < 1e6, program
-        values, counts = np.unique(y[:, : program.length], return_counts=True)
-        assert len(values) > 1, program
-        if len(values) == 2:
-            assert counts.min() >= 0.02 * counts.sum(), program
-
-
 def test_every_column_and_every_operation_matters(drawn) -> None:
     for program in drawn:
         assert checks.faults(program.recurrence, program.domains, program.size) is None, program
@@ -128,12 +107,6 @@ def test_steps_that_come_down_to_fewer_are_found(steps, fault) -> None:
     machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
     inputs = uniform(np.random.default_rng(0), (integers(-6, 6),), 48, 24)
     assert checks.collapses(machine, inputs) == fault
-
-
-@pytest.mark.parametrize("text", ["0", "4,0"])
-def test_sizes_without_operations_are_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        generate.sizes_of(text)
 
 
 def test_reach_adds_up_over_steps() -> None:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import ast
 import pickle
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import problems
 import pytest
+import step_functions
+import step_mutants
+import step_statements
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "random_programs"
-sys.modules.pop("run", None)
-sys.path.insert(0, str(FOLDER))
-try:
-    import run as random_run  # pyright: ignore[reportMissingImports]
-    import step_functions  # pyright: ignore[reportMissingImports]
-    import step_mutants  # pyright: ignore[reportMissingImports]
-    import step_statements  # pyright: ignore[reportMissingImports]
-finally:
-    sys.path.remove(str(FOLDER))
-    sys.modules.pop("run", None)
+from weights2code.language import uniform
 
+random_run = problems.neighbour("random_programs", "run")
 COUNT, SEED = 8, 909
 
 
@@ -58,7 +51,7 @@ def test_the_text_is_what_runs(drawn) -> None:
     for p in drawn:
         names: dict = {}
         exec(p.text(), names)
-        x = step_functions.sequences(p.inputs, 5, 9, np.random.default_rng(0))
+        x = uniform(np.random.default_rng(0), step_functions.domains_of(p.inputs), 5, 9)
         y = p.run(x)
         assert y.shape == (5, 9, 1)
         assert np.array_equal(p.task.specification.called(x), y)

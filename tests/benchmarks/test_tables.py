@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import baselines
+import fields
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-PLACES = [str(BENCHMARKS / "tables"), str(BENCHMARKS)]
-sys.path[:0] = PLACES
-sys.modules.pop("run", None)
-try:
-    import baselines  # pyright: ignore[reportMissingImports]
-    import fields  # pyright: ignore[reportMissingImports]
-    import run  # pyright: ignore[reportMissingImports]
-    from table import Row, Table, one_of, whole  # pyright: ignore[reportMissingImports]
-finally:
-    sys.modules.pop("run", None)
-    for place in PLACES:
-        sys.path.remove(place)
+from table import Row, Table, one_of, value_of, whole, with_holes
 
 COLUMNS = {"kind": one_of("in", "out"), "units": whole(0, 3)}
 
@@ -43,14 +29,14 @@ def test_there_are_thirty_and_a_third_of_them_is_kept():
 def test_cells_are_left_empty_after_the_rule_has_read_them():
     with_gaps = table(holes=0.3)
     rows = with_gaps.rows(0, 40, 12)
-    found = run.with_holes(with_gaps, rows)
+    found = with_holes(with_gaps, rows)
     assert any(row["units"] is None for row in found)
     assert [row["y"] for row in found] == [row["y"] for row in rows]
 
 
 def test_where_the_last_value_is_carried_on_the_rule_reads_it():
     with_gaps = table(holes=0.3, options=("--missing", "last"))
-    found, last = run.with_holes(with_gaps, with_gaps.rows(0, 40, 12)), 0
+    found, last = with_holes(with_gaps, with_gaps.rows(0, 40, 12)), 0
     assert any(row["units"] is None for row in found)
     for row in found:
         last = last if row["units"] is None else row["units"]
@@ -63,12 +49,12 @@ def test_where_the_last_value_is_carried_on_the_rule_reads_it():
     [("open", "closed", "open"), ("2", "1", "2"), ("2.0", 1, 2.0), ("true", False, 1.0), ("0", True, 0.0)],
 )
 def test_a_cell_says_a_value_of_the_kind_of_its_column(answer: str, example, value):
-    assert run.value_of(answer, example) == value
+    assert value_of(answer, example) == value
 
 
 def test_a_cell_that_says_no_number_is_refused():
     with pytest.raises(ValueError, match="could not convert"):
-        run.value_of("", 1)
+        value_of("", 1)
 
 
 def test_answers_are_judged_by_the_rule():

@@ -1,11 +1,12 @@
 """How a model is asked, what is found out about it, and how one that cannot be asked is refused."""
 
-import importlib.util
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from decompilation import models
 from weights2code.decompilation.driver import host_of
 from weights2code.decompilation.feeds import Form
 from weights2code.decompilation.hosts import Apart, Own
@@ -18,12 +19,7 @@ BIT = {"x": BITS}
 
 
 def known(name, columns=BIT, length=8, **asking):
-    spec = importlib.util.spec_from_file_location("models_of_tests", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return introduced(Own(getattr(module, name)), columns, Asking(length, **asking))
+    return introduced(Own(getattr(models, name)), columns, Asking(length, **asking))
 
 
 def test_largest_of_two_is_read():
@@ -35,23 +31,18 @@ def test_largest_of_two_is_read():
     assert model.longest is None
 
 
-def test_last_position_alone_is_asked_prefix_by_prefix():
-    model = known("last_alone", {"x": integers(0, 2)})
-    outputs, _ = model(np.array([[[2.0], [2.0], [1.0]]]))
-    assert model.at == "last"
-    assert outputs[0, :, 0].tolist() == [2, 1, 2]
-
-
-def test_first_axis_may_be_time():
-    model = known("time_first", {"x": integers(0, 2)})
-    assert model.time_first
-    assert model(np.array([[[2.0], [2.0], [1.0]]]))[0][0, :, 0].tolist() == [2, 1, 2]
-
-
-def test_later_inputs_that_matter_are_said():
-    model = known("looks_ahead")
-    assert "later inputs change earlier outputs" in model.noted[0]
-    assert model(np.array([[[1.0], [1.0], [0.0]]]))[0][0, :, 0].tolist() == [1, 0, 0]
+@pytest.mark.parametrize(
+    ("name", "said", "answers"),
+    [
+        ("last_alone", "it gives the last position alone", [2, 1, 2]),
+        ("time_first", "the first axis is time", [2, 1, 2]),
+        ("looks_ahead", "later inputs change earlier outputs", [0, 0, 1]),
+    ],
+)
+def test_what_is_found_out_is_said_and_done(name, said, answers):
+    model = known(name, {"x": integers(0, 2)})
+    assert any(said in line for line in model.found_out)
+    assert model(np.array([[[2.0], [2.0], [1.0]]]))[0][0, :, 0].tolist() == answers
 
 
 def test_one_hot_is_found_out_and_can_be_said():
@@ -67,6 +58,13 @@ def test_longest_is_found_out():
     assert known("short", longest=12).longest == 12
 
 
+def test_steps_are_taken_one_after_the_other():
+    model = known("Steps", {"x": integers(-5, 5)})
+    assert model(np.array([[[3.0], [-5.0], [4.0]]]))[0][0, :, 0].tolist() == [3, 0, 4]
+    with pytest.raises(InputError, match="step by step it gives other outputs"):
+        known("Untrue", {"x": integers(-5, 5)})
+
+
 def test_two_columns_side_by_side():
     x = np.array([[[1.0, 0.0], [2.0, 1.0]]])
     given = encoded(x, (integers(1, 2), BITS), Form("one-hot", "float32", None))
@@ -78,7 +76,7 @@ def test_two_columns_side_by_side():
     [
         ("random", "when it is asked again"),
         ("of_the_batch", "other sequences stand in the batch"),
-        ("no_number", "gives nan, which is no number, for the inputs 1"),
+        ("no_number", "gives nan, which is no number, for the inputs 0, 1"),
         ("raises", "raises ValueError: this is wrong, for the inputs"),
     ],
 )
@@ -87,32 +85,24 @@ def test_what_is_no_function_is_refused_in_a_sentence(name, said):
         known(name)
 
 
-def test_model_that_hangs_is_left():
-    host = host_of(f"{FILE}:hangs")
-    try:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("hangs", r"did not answer within 0\.5 s, for the"),
+        ("ends", r"ended its process \(exit code 7\)"),
+    ],
+)
+def test_process_that_gives_no_answer_is_a_sentence(name, said):
+    with closing(host_of(f"{FILE}:{name}")) as host:
         host.seconds = 0.5
-        with pytest.raises(InputError, match=r"did not answer within 0\.5 s, for the inputs"):
+        with pytest.raises(InputError, match=said):
             introduced(host, BIT, Asking(4))
-    finally:
-        host.close()
-
-
-def test_process_that_ends_is_a_sentence():
-    host = host_of(f"{FILE}:ends")
-    try:
-        with pytest.raises(InputError, match=r"ended its process \(exit code 7\)"):
-            introduced(host, BIT, Asking(4))
-    finally:
-        host.close()
 
 
 def test_file_runs_apart_and_may_talk():
-    host = host_of(f"{FILE}:loud")
-    try:
+    with closing(host_of(f"{FILE}:loud")) as host:
         assert isinstance(host, Apart)
         assert host.ask(np.ones((2, 3, 1))).tolist() == [[1, 0, 1], [1, 0, 1]]
-    finally:
-        host.close()
 
 
 @pytest.mark.parametrize(
@@ -136,6 +126,7 @@ def test_what_is_no_model_is_refused(model, said):
         ({"read": "max"}, "--read must be"),
         ({"longest": 3}, "less than --length"),
         ({"length": 0}, "--length must be at least 1"),
+        ({"queries": 10}, "--queries must be at least"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(given, said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 import figures
-import make_results
 from weights2code.experiments import provenance
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="Git is not installed")
@@ -121,37 +119,10 @@ def test_a_later_commit_makes_no_page_wrong() -> None:
 
 def test_a_page_of_several_records_has_a_line_a_commit() -> None:
     one, other = {**HEAD, "commit": "abc"}, {**HEAD, "commit": "def"}
-    text = figures.taken_list(
-        [("a", one), ("b", other), ("c", {**one, "date": "2030-01-02 23:00"}), ("d", None)]
-    )
+    text = figures.taken_list([("a", one), ("b", other), ("c", {**one, "date": "2030-01-02 23:00"})])
     first, second = text.splitlines()
     assert first.startswith("- a, c: at commit abc, 2030-01-02. `src/` since then: ")
     assert second.startswith("- b: at commit def, ")
-
-
-def test_every_record_says_where_it_comes_from() -> None:
-    found = figures.records()
-    assert found
-    for file in found:
-        head = figures.head_of(json.loads(file.read_text(encoding="utf-8")))
-        assert {"command", "commit", "date", "machine", "src"} <= set(head), file
-        assert head["commit"] or head["committed_in"], file
-
-
-@pytest.mark.slow
-def test_every_page_says_when_it_was_taken_or_that_it_was_not() -> None:
-    pages = {path: text for path, text in make_results.texts().items() if path.endswith(".md")}
-    for path, text in pages.items():
-        assert figures.SINCE in text or "Not measured yet" in text, path
-
-
-def test_the_status_has_a_line_a_record(root: Path) -> None:
-    place = root / "benchmarks/own_data/results/own_data.json"
-    place.parent.mkdir(parents=True)
-    place.write_text(json.dumps({**change(root, "first"), "rows": []}))
-    (line,) = make_results.status(root)
-    assert line.startswith("benchmarks/own_data/results/own_data.json: at commit ")
-    assert "; src/ unchanged, as of " in line
 
 
 def test_the_package_knows_the_tree_of_its_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

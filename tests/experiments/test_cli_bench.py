@@ -20,6 +20,7 @@ from weights2code.cli import bench as command
 from weights2code.cli import main, progress
 from weights2code.cli.engine_options import engine_from
 from weights2code.cli.progress import Clock, described, duration, sweep_reporter
+from weights2code.effort import TimeLimit
 from weights2code.errors import InputError, Reason
 from weights2code.experiments import bench
 from weights2code.experiments.limits import failure
@@ -64,9 +65,9 @@ def test_the_table_the_files_and_the_exit_code(no_training: Path, capsys: pytest
     assert "proof: div_3, seed 1: how" in said.out
     assert "[8/8, 0 s left] MISS div_3-seed3: ValueError: a | b" in said.err
     data = json.loads((no_training / "out/bench.json").read_text())
-    assert data["summary"]["limits"] == {"training": 2, "proof": 2, "defect": 2}
-    assert data["summary"]["command"] == "w2c bench abs div_3 --seeds 0-3 --out out"
-    assert {"commit", "machine", "date", "versions", "seconds"} <= set(data["summary"])
+    assert data["head"]["limits"] == {"training": 2, "proof": 2, "defect": 2}
+    assert data["head"]["command"] == "w2c bench abs div_3 --seeds 0-3 --out out"
+    assert {"commit", "machine", "date", "versions", "seconds"} <= set(data["head"])
     assert [(row["task"], row["seed"]) for row in data["rows"]] == [
         (task, seed) for task in ("abs", "div_3") for seed in range(4)
     ]
@@ -74,7 +75,7 @@ def test_the_table_the_files_and_the_exit_code(no_training: Path, capsys: pytest
         lines = list(csv.DictReader(file))
     assert [line["solved"] for line in lines] == 2 * ["True", "True", "False", "False"]
     page = (no_training / "out/bench.md").read_text()
-    assert "| `abs` | 3 | defect | ValueError: a \\| b |" in page
+    assert "| abs | 3 | defect | ValueError: a \\| b |" in page
 
 
 def test_all_solved_is_0_and_quiet_is_one_line(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +206,7 @@ def test_rows_in_words() -> None:
         False,
         "k: - in 2.0 s: training: pairs, member 0 (hard loss 0.4): does not fit",
     )
-    cut = [*MISSED, Attempt.cut_short(5.0).to_dict()]
+    cut = [*MISSED, Attempt.cut_short(TimeLimit(5.0)).to_dict()]
     found = failure({"error": None, "solved": False, "verdict": "-", "attempts": cut})
     assert found is not None
     assert found.evidence.endswith("; time limit: 5 s were not enough for all that could be tried")

@@ -8,8 +8,9 @@ from weights2code import tasks
 from weights2code.errors import InputError
 from weights2code.experiments import paper_numbers, registry
 from weights2code.experiments.experiment import Options
-from weights2code.experiments.jobs import check_unique, resolve
+from weights2code.experiments.jobs import resolve
 from weights2code.experiments.reproduce import labelled
+from weights2code.experiments.sweep import check_unique
 from weights2code.experiments.tables import csv_text, markdown_table, members_of
 
 RECIPES = ("fast", "paper")

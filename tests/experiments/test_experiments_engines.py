@@ -18,7 +18,8 @@ from weights2code.experiments.engines import Local
 from weights2code.experiments.engines import ray as ray_engine
 from weights2code.experiments.engines.local import cores, one_thread_each
 from weights2code.experiments.jobs import Job
-from weights2code.experiments.sweep import run_sweep, stored_rows
+from weights2code.experiments.stores import Folders
+from weights2code.experiments.sweep import run_sweep
 
 Waiting = Callable[[Callable[[], object]], None]
 
@@ -339,7 +340,7 @@ def test_machines_that_vanish_and_machines_with_gpus(tmp_path: Path, work_module
     assert any(row["tries"] > 1 for row in rows)  # what the lost machine had was done again
     assert all(row["tries"] <= 3 for row in rows)
     assert all(tries_of(out, number) == 1 for number in range(10))  # of the try that counted
-    assert set(stored_rows(jobs, out)) == {item.key for item in jobs} - {"job5"}
+    assert set(Folders(out).rows(jobs)) == {item.key for item in jobs} - {"job5"}
 
     assert found["refused"] == "--device cuda needs a GPU, and the Ray cluster has none."
     assert [row["status"] for row in found["trained"]] == ["done", "done", "failed", "done"]

@@ -19,6 +19,7 @@ from weights2code.errors import InputError
 from weights2code.experiments import learned, members, protocol
 from weights2code.experiments.engines import Local, OnDevice
 from weights2code.experiments.jobs import Job, training_of
+from weights2code.experiments.stores import Folders
 from weights2code.experiments.sweep import run_sweep
 
 Waiting = Callable[[Callable[[], object]], None]
@@ -187,8 +188,11 @@ WORKS = {
     "learned": (
         learned.anneal,
         {
-            "task": "abs", "sizes": {"layers": 1, "heads": 1, "submlps": 1}, "layout": "autoregressive",
-            "l1": 0.0, "seed": 0, "members": 1, "listings": False, "label": {}, **SMALL,
+            "task": "abs", "label": {}, "listings": False,
+            "settings": {
+                "layers": 1, "heads": 1, "submlps": 1, "layout": "autoregressive", "seed": 0, "members": 1,
+                **SMALL,
+            },
         },
     ),
 }  # fmt: skip
@@ -199,7 +203,7 @@ WORKS = {
 def test_a_work_goes_on_where_its_training_ended(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from weights2code.training import climb, grid, search
+    from weights2code.training import grid, search, train
 
     work, arguments = WORKS[name]
     training = training_of(Job("one", f"{work.__module__}:{work.__name__}", arguments))
@@ -212,7 +216,7 @@ def test_a_work_goes_on_where_its_training_ended(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("trained again")
 
-    for module in (climb, grid, search):
+    for module in (grid, search, train):
         monkeypatch.setattr(module, "train_rung", never)
     training(arguments, tmp_path)
     row = work(arguments, tmp_path)
@@ -224,9 +228,10 @@ def test_a_work_goes_on_where_its_training_ended(
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_models_trained_beside_others_are_those_trained_alone(device: str, tmp_path: Path) -> None:
+    import numpy as np
     import torch
 
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("needs a GPU")
@@ -241,11 +246,13 @@ def test_models_trained_beside_others_are_those_trained_alone(device: str, tmp_p
     ]
     alone, beside = tmp_path / "alone", tmp_path / "beside"
     for one in jobs:
-        members.train_models(one.arguments, one.folder(alone))
+        members.train_models(one.arguments, Folders(alone).begin(one))
     rows = run_sweep(jobs, beside, OnDevice(Local(1, preload="json"), device, 4))
     assert [row["error"] for row in rows] == [None] * 4
     for one in jobs:
-        first, second = (Trained.load(one.folder(out) / "run/model.safetensors") for out in (alone, beside))
-        weights = second.model.state_dict()
+        first, second = (
+            Trained.load(out / "runs" / one.key / "run/model.safetensors") for out in (alone, beside)
+        )
+        weights = second.weights.tensors()
         assert first.losses == second.losses
-        assert all(torch.equal(value, weights[name]) for name, value in first.model.state_dict().items())
+        assert all(np.array_equal(value, weights[name]) for name, value in first.weights.tensors().items())

@@ -16,8 +16,9 @@ from weights2code.experiments.jobs import perform, training_of
 from weights2code.experiments.learned import learned_jobs
 from weights2code.experiments.measures import unbroken_lines
 from weights2code.experiments.registry import get
+from weights2code.experiments.stores import Folders
 from weights2code.experiments.study import study_job, study_jobs
-from weights2code.training.search import Trained
+from weights2code.training.storage import Trained
 
 SMALL = {"layers": 1, "heads": 2, "submlps": 1}
 
@@ -141,7 +142,7 @@ def test_the_heads_of_models_that_are_there(tmp_path: Path) -> None:
 def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> None:
     """Those of the architecture with the lowest mean loss, as the grid chooses."""
     from weights2code.experiments.members import train_models
-    from weights2code.training.search import Trained
+    from weights2code.training.storage import Trained
 
     numbers = {"recipe": "paper", "samples": 512, "epochs": 1, "members": 2}
     for heads in (1, 2):
@@ -201,9 +202,9 @@ def test_an_experiment_finds_its_own_models(name: str, task: str, folder: str, t
     training = training_of(first)
     assert training is not None
     out = tmp_path / "there"
-    first.folder(out).mkdir(parents=True)
-    training(first.arguments, first.folder(out))
-    model = first.folder(out) / folder / "model.safetensors"
+    place = Folders(out).begin(first)
+    training(first.arguments, place)
+    model = place / folder / "model.safetensors"
     content = model.read_bytes()
     there = replace(asked, models=str(out))
     taken = get(name).jobs(there)[-1]

@@ -15,8 +15,9 @@ from in_process import InProcess
 
 from weights2code.errors import InputError
 from weights2code.experiments.engines import Finished
-from weights2code.experiments.jobs import Job, plain, stored_row
-from weights2code.experiments.sweep import MOST_TRIES, locked, run_sweep, spent, stored_rows
+from weights2code.experiments.jobs import Job, plain
+from weights2code.experiments.stores import Folders, Lines
+from weights2code.experiments.sweep import MOST_TRIES, run_sweep
 
 CALLS: list[int] = []
 
@@ -100,14 +101,14 @@ def test_what_is_done_is_skipped_and_the_rest_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_sweep(jobs(4), tmp_path, InProcess(), stop)
     assert CALLS == [0, 1]
-    assert set(stored_rows(jobs(4), tmp_path)) == {"job0", "job1"}
-    before = spent(tmp_path)
+    assert set(Folders(tmp_path).rows(jobs(4))) == {"job0", "job1"}
+    before = Folders(tmp_path).spent()
     told: list[str] = []
     rows = run_sweep(jobs(4), tmp_path, InProcess(), lambda row: told.append(row["key"]))
     assert CALLS == [0, 1, 2, 3]
     assert told == ["job2", "job3"]
     assert [row["twice"] for row in rows] == [0, 2, 4, 6]
-    assert spent(tmp_path) >= before
+    assert Folders(tmp_path).spent() >= before
     assert run_sweep(jobs(4), tmp_path, InProcess()) == rows
     assert len(CALLS) == 4
 
@@ -116,7 +117,7 @@ def test_a_half_written_result_is_not_a_result(tmp_path: Path) -> None:
     run_sweep(jobs(1), tmp_path, InProcess())
     result = tmp_path / "runs/job0/result.json"
     result.rename(result.with_name(".result.json.1.part"))
-    assert stored_row(jobs(1)[0], tmp_path) is None
+    assert Folders(tmp_path).rows(jobs(1)) == {}
     assert run_sweep(jobs(1), tmp_path, InProcess())[0]["status"] == "done"
 
 
@@ -142,7 +143,7 @@ def test_a_damaged_result_is_refused(damage: Callable[[dict[str, Any]], Any], tm
 def test_a_damaged_count_of_seconds_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text("[]")
     with pytest.raises(InputError, match="is damaged"):
-        spent(tmp_path)
+        Folders(tmp_path).spent()
 
 
 def test_a_failed_run_is_shown_does_not_end_the_sweep_and_is_tried_by_the_next(tmp_path: Path) -> None:
@@ -188,15 +189,15 @@ def test_folders_that_are_no_sweeps_or_in_use_are_refused(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file"):
         run_sweep(jobs(1), tmp_path / "file", InProcess())
-    with locked(tmp_path / "new"), pytest.raises(InputError, match="in use"):
+    with Folders(tmp_path / "new").locked(), pytest.raises(InputError, match="in use"):
         run_sweep(jobs(1), tmp_path / "new", InProcess())
     assert CALLS == []
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", "a/b", ".hidden", "a b", "x" * 300])
-def test_keys_name_folders(key: str) -> None:
+def test_keys_name_folders(key: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot name a folder"):
-        Job(key, "m:f", {})
+        run_sweep([Job(key, "m:f", {})], tmp_path, InProcess())
 
 
 def test_keys_are_unique_whatever_their_case(tmp_path: Path) -> None:
@@ -225,3 +226,27 @@ def test_plain_values() -> None:
 
     value = {"a": np.float64(1.5), 2: (np.int64(3), float("nan")), "b": np.arange(2)}
     assert plain(value) == {"a": 1.5, "2": [3, None], "b": [0, 1]}
+
+
+# -- one file, a line a row ----------------------------------------------------------------------------------
+
+
+def test_lines_keep_rows_of_one_source_asked_for_in_one_way(tmp_path: Path) -> None:
+    file, some = tmp_path / "runs/some.jsonl", [Job("a/b c", double, {"number": 4})]
+    first = run_sweep(some, Lines(file, [1]), InProcess())
+    with file.open("a") as lines:
+        lines.write('{"key": "cut sho')
+    assert run_sweep([*some, *jobs(1)], Lines(file, [1]), InProcess())[0] == first[0]
+    again = Lines(file, [1])
+    assert set(again.rows([*some, *jobs(1)])) == {"a/b c", "job0"}, "a line that was cut short ends no other"
+    assert CALLS == [4, 0]
+    assert Lines(file, [2]).rows(some) == {}, "what was asked for otherwise begins anew"
+    again.remove()
+    assert list(file.parent.iterdir()) == []
+
+
+def test_an_error_is_a_row_of_lines_too(tmp_path: Path) -> None:
+    for _ in range(2):
+        (row,) = run_sweep(jobs(1, fail=True), Lines(tmp_path / "some.jsonl", []), InProcess())
+        assert (row["status"], row["error"]) == ("failed", "ValueError: as asked")
+    assert CALLS == [0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from weights2code.experiments import (
 from weights2code.experiments.comparison import lower
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
+from weights2code.experiments.records import Record
 from weights2code.experiments.tables import TASK, Column, Line, Table, mean, part, tabulate, theirs
 from weights2code.explain import EqualityRetrieval, FixedOffset, PrefixAggregate
 from weights2code.graph import RouterNode
@@ -138,7 +138,11 @@ def test_the_paper_s_finding_about_unmatched_heads() -> None:
 
 def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -> None:
     assert reproduce.trained_by("") == reproduce.trained_by(str(tmp_path)) == {}
-    made = {"command": "w2c experiment table1", "commit": "abc", "rows": [1, 2, 3]}
+    made = {
+        "head": {"command": "w2c experiment table1", "commit": "abc", "more": 1},
+        "asked": {},
+        "rows": [1],
+    }
     (tmp_path / "experiment.json").write_text(json.dumps(made))
     found = reproduce.trained_by(str(tmp_path))
     assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
@@ -152,8 +156,8 @@ def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -
 
 
 def test_a_line_counts_heads_by_their_reason() -> None:
-    effects = {"mean": {"given": {"changed": 0.25, "loss": 0.5}}}
-    head = {"head": "V2", "reason": "needed", "detail": "best: Fixed offset 1 (0.8)", "effects": effects}
+    effect = {"changed": 0.25, "loss": 0.5}
+    head = {"head": "V2", "reason": "needed", "detail": "best: Fixed offset 1 (0.8)", "mean_instead": effect}
     dead = {"head": "V3", "reason": "dead", "detail": ""}
     rows = [
         heads_row(unmatched=[head, dead], harmless=False),
@@ -186,14 +190,14 @@ def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
     experiment = Experiment("toy", "A toy", ("sum",), jobs, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weights2code.experiments.baselines.echo", echo, raising=False)
-        record = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
-        again = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
-    stored = json.loads((tmp_path / "experiment.json").read_text())
-    assert stored["standing"] == {"equal": 2}
-    assert stored["command"] == "w2c experiment toy"
-    assert stored["failed"] == []
-    assert [row["value"] for row in stored["rows"]] == [0, 1]
-    assert again["wall_seconds"] == record["wall_seconds"]  # nothing was done twice
+        first, _ = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
+        again, _ = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
+    stored = Record.read(tmp_path / "experiment.json")
+    assert stored is not None
+    assert (stored.head["standing"], stored.head["failed"]) == ({"equal": 2}, [])
+    assert stored.head["command"] == "w2c experiment toy"
+    assert [row["value"] for row in stored.rows] == [0, 1]
+    assert again.head["wall_seconds"] == first.head["wall_seconds"]  # nothing was done twice
     assert (tmp_path / "table.csv").read_text().splitlines()[1] == "sum,0,equal"
     text = (tmp_path / "table.md").read_text()
     assert "| task | the value | beside the paper |" in text
@@ -232,4 +236,3 @@ def test_a_table_has_a_line_for_each_group_with_the_paper_s_row_beside_it() -> N
         {"task": "b", "rmse": 2.0, "paper_rmse": None, "solved": "0/1"},
     ]
     assert [(line.standing, line.why) for line in found.lines] == [("better", "so"), (None, "so")]
-    assert Table.from_dict(json.loads(json.dumps(asdict(found)))).lines == found.lines

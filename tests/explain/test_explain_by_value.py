@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.data import Layout
 from weights2code.explain import ByValue, FixedOffset, match_heads
-from weights2code.explain.by_value import Branch, Decision, Held, decided
+from weights2code.explain.by_value import Decision, Held, decided
 from weights2code.explain.routing import attended, match
 from weights2code.graph import RouterNode
 from weights2code.language import Var
@@ -51,26 +51,19 @@ def test_an_and_of_bits() -> None:
     assert found.evidence.agreement == 1.0
 
 
-def test_simpler_hypotheses_come_first() -> None:
-    only = deciding([[0, 0], [0, 0]], {1: 0.0}, -50.0)
-    assert match(only, bits()).hypothesis == FixedOffset(1)
-
-
-def test_two_levels() -> None:
+def test_two_levels_and_what_is_none() -> None:
     values = bits()
-    found = match(TWICE, values)
-    assert isinstance(found.hypothesis, ByValue)
-    assert np.array_equal(found.hypothesis.predict(TWICE, values)[:, 1:], TWICE.compute(values)[:, 1:])
-    assert all(back in (0, 1) for _, back in found.hypothesis.operands())
-    assert found.hypothesis.reach() == 1
-
-
-def test_what_no_decision_explains_is_unmatched() -> None:
+    found = match(TWICE, values).hypothesis
+    assert isinstance(found, ByValue)
+    assert np.array_equal(found.predict(TWICE, values)[:, 1:], TWICE.compute(values)[:, 1:])
+    assert all(back in (0, 1) for _, back in found.operands())
+    assert found.reach() == 1
+    only = deciding([[0, 0], [0, 0]], {1: 0.0}, -50.0)  # simpler hypotheses come first
+    assert match(only, values).hypothesis == FixedOffset(1)
     newest = deciding([[9, -9], [-9, 9]], {offset: -0.1 * offset for offset in range(WINDOW)}, -50.0)
-    values = np.random.default_rng(1).uniform(0, 1, (200, 10, 2))
-    found = match(newest, values)
-    assert found.hypothesis is None
-    assert found.runner_up is not None
+    unmatched = match(newest, np.random.default_rng(1).uniform(0, 1, (200, 10, 2)))
+    assert unmatched.hypothesis is None
+    assert unmatched.runner_up is not None
 
 
 def comparing() -> RouterNode:
@@ -129,11 +122,7 @@ def test_positions_can_be_weighed() -> None:
     assert tree.tree.role == "query"
     where_one = (values[..., 0] == 1).astype(float)
     assert decided(AND, values, attended(AND, values), weight=where_one) is None  # there it is an offset
-
-
-def test_a_constant_query_and_key_leave_nothing_to_ask() -> None:
-    values = np.ones((20, 5, 2))
-    assert decided(AND, values, (0,)) is None
+    assert decided(AND, np.ones((20, 5, 2)), (0,)) is None  # nothing is left to ask
 
 
 @pytest.mark.parametrize("node", [AND, TWICE])
@@ -164,15 +153,8 @@ def test_it_is_followed_through_tokens(builder) -> None:
     made.output({0: 1.0})
     x, y = bits(80), bits(80, seed=3)
     matched = match_heads(made.graph(), made.sequences(x, y))
-    found = matched.routers[2].hypothesis
-    assert isinstance(found, ByValue)
+    assert isinstance(matched.routers[2].hypothesis, ByValue)
     problem = made.problem(x, y)
     given = raw_outputs(listing_machine(matched.explain(problem, 1.0), problem), x, y)
     wanted = made.graph().run(made.sequences(x, y))
     assert np.allclose(given[:, 2:, 0], wanted[:, 2:, 0])
-
-
-def test_branches_are_plain_values() -> None:
-    branch: Branch = Decision("key", 3, 0.25, 1, None)
-    assert ByValue(branch).offsets() == (1, 3)
-    assert ByValue(branch).describe() == "Nothing where the key 3 back is high, else offset 1"

@@ -51,32 +51,21 @@ def values_of(fit, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("scales", [(1.0, 1.0), (4.0, 2.0)])
 @pytest.mark.parametrize(
-    ("weights", "operands"),
-    [(DISTANCE, (0, 1)), (LOWER, (0, 1)), (FIRST, (0, 1))],
-    ids=["abs", "min", "linear"],
+    ("weights", "operands"), [(DISTANCE, (0, 1)), (LOWER, (0, 1)), (FIRST, (0,)), (CONSTANT, ())]
 )
 def test_known_functions_are_found_in_the_users_units(weights, operands, scales):
+    """Operands without weight are no operands, and an operator that reads nothing is a number."""
     graph = graph_of(weights, scales)
     problem = problem_of(graph)
     fit = fitted(graph, problem)
-    assert fit.kind == "formula"
+    assert (fit.kind, fit.operands) == ("formula", operands)
     assert fit.max_error <= fit.tolerance
     values = graph.stream(problem.validation.x / np.array(scales))[..., 2]
     assert np.allclose(values_of(fit, problem.validation.x), values, atol=fit.tolerance)
     assert set(fit.formula.variables()) <= {Var("V0"), Var("V1")}
-    assert fit.operands == (operands if weights is not FIRST else (0,))
-
-
-def test_operands_without_weight_are_no_operands():
-    graph = graph_of(FIRST)
-    assert fitted(graph, problem_of(graph)).operands == (0,)
-
-
-def test_an_operator_that_reads_nothing_is_a_number():
-    graph = graph_of(CONSTANT)
-    fit = fitted(graph, problem_of(graph))
-    assert fit.operands == ()
-    assert evaluate(fit.formula, {}) == 2.5
+    back = OperatorFit.from_dict(json.loads(json.dumps(fit.to_dict())))
+    assert (back.operands, back.formula, back.kind) == (fit.operands, fit.formula, fit.kind)
+    assert (back.max_error, back.tolerance) == (fit.max_error, fit.tolerance)
 
 
 @pytest.mark.slow
@@ -116,11 +105,3 @@ def test_only_live_operators_are_explained():
     assert graph.live() == (0, 1, 2, 3)
     assert set(explained.operators) == {2}
     assert set(explained.routers) == {3}
-
-
-def test_formulas_are_kept_as_json():
-    graph = graph_of(LOWER)
-    fit = fitted(graph, problem_of(graph))
-    back = OperatorFit.from_dict(json.loads(json.dumps(fit.to_dict())))
-    assert (back.operands, back.formula, back.kind) == (fit.operands, fit.formula, fit.kind)
-    assert (back.max_error, back.tolerance) == (fit.max_error, fit.tolerance)

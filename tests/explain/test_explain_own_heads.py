@@ -60,7 +60,7 @@ LAYOUT = Layout("tagging", (1.0,), (1.0,))
 def test_both_forms_agree_and_the_graph_computes_the_same(flip: Flip):
     model, x = network(), np.random.default_rng(0).integers(0, 2, (5, 9)).astype(float)
     problem = from_task(Task(inputs={"x": (0, 1)}, reference="y[t] = (x[t] + y[t-1]) % 2"), 100, 0)
-    graph = graph_of(model, 0, LAYOUT, problem)
+    graph = graph_of(model.weights(), 0, LAYOUT, problem)
     given = model(torch.tensor(x.T[None], dtype=torch.float32), HARD)[0, 0].detach().numpy().T
     assert np.array_equal(given, np.cumsum(x, 1) % 2)
     assert np.array_equal(graph.predict(x[..., None])[..., 0], given)
@@ -74,7 +74,7 @@ def test_both_forms_agree_and_the_graph_computes_the_same(flip: Flip):
 def test_networks_of_them_are_proved_or_refuted(flip: Flip):
     task = Task(inputs={"x": (0, 1)}, reference="y[t] = (x[t] + y[t-1]) % 2")
     problem = from_task(task, 200, 0)
-    graph = graph_of(network(), 0, LAYOUT, problem)
+    graph = graph_of(network().weights(), 0, LAYOUT, problem)
     machine = problem.reference
     assert isinstance(machine, Recurrence)
     assert certify_network(graph, machine, problem, 0).certificate.verdict == "proved"

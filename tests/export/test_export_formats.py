@@ -234,19 +234,8 @@ def test_c(flags: list[str], tmp_path: Path):
     for place, text in enumerate(sources):
         (tmp_path / f"{place}.c").write_text(text)
     files = [f"{place}.c" for place in range(len(sources))]
-    command = [
-        "gcc",
-        *flags,
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-shared",
-        "-fPIC",
-        "-o",
-        "all.so",
-        *files,
-        "-lm",
-    ]
+    strict = ("-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
+    command = ["gcc", *flags, *strict, "-o", "all.so", *files, "-lm"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     library, pointer, answers = ctypes.CDLL(str(tmp_path / "all.so")), ctypes.POINTER(ctypes.c_double), []
@@ -461,13 +450,8 @@ def test_spreadsheet_in_libreoffice(tmp_path: Path):
     for file, program in programs.items():
         (tmp_path / f"{file}.xlsx").write_bytes(exported(program, "spreadsheet"))
     digits = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false"
-    command = [
-        "soffice",
-        f"-env:UserInstallation=file://{tmp_path}/profile",
-        "--headless",
-        "--convert-to",
-        digits,
-    ]
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    command = ["soffice", profile, "--headless", "--convert-to", digits]
     files = [f"{file}.xlsx" for file in programs]
     subprocess.run([*command, *files], cwd=tmp_path, check=True, capture_output=True, timeout=300)
     for file, program in programs.items():

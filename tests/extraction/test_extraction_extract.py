@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,9 @@ from weights2code.data import Regime, file_source, from_lists
 from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.from_networks import extract, last_resort, with_explanation
-from weights2code.extraction.members import members, only
+from weights2code.extraction.members import members
 from weights2code.extraction.refuting import LONG, with_counterexample
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
@@ -52,13 +56,9 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file.parent / "run"
 
 
-@pytest.fixture
-def copied(fitted: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(fitted, tmp_path / "run"))
-
-
 @pytest.mark.slow
-def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path, copied: Path):
+def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path, tmp_path: Path, monkeypatch):
+    copied = Path(shutil.copytree(fitted, tmp_path / "run"))
     with open_existing(copied) as folder:
         outcome = pipeline.extract(folder)
     assert outcome.exit_code == 0
@@ -69,15 +69,32 @@ def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path,
     assert values[1] / values[0] == pytest.approx(0.8, abs=0.05)
     assert (copied / "program.py").read_bytes() == (fitted / "program.py").read_bytes()
     assert 'id="program"' in (copied / "report.html").read_text()
-
-
-@pytest.mark.slow
-def test_a_model_that_gives_nothing_leaves_the_program_that_is_there(copied: Path, monkeypatch):
+    # a model that gives nothing leaves the program that is there
     before = {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()}
     monkeypatch.setattr("weights2code.extraction.from_networks.extract", lambda *_, **__: None)
     with open_existing(copied) as folder:
         assert pipeline.extract(folder).exit_code == 3
     assert {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()} == before
+
+
+ATTEMPTS = {
+    "linear, member 0 (hard loss 0.5): does not fit": Attempt(
+        "linear", 0, 0.5, reason=Reason.UNFIT, detail="does not fit"),
+    "pairs, member 2 (hard loss 1e-09): regressed from the live leaves, proved": Attempt(
+        "pairs", 2, 1e-9, verdict="proved", origin="regressed from the live leaves"),
+    "wide window, member 0 (hard loss inf), with mistakes: too rarely": Attempt(
+        "wide window", 0, math.inf, Regime.MISTAKES, reason=Reason.TOO_RARE, detail="too rarely"),
+    "prefix, member 1 (hard loss 0.25), as rounded readings: regressed, failed": Attempt(
+        "prefix", 1, 0.25, Regime.ROUNDED, "failed", "regressed", Reason.WRONG),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ATTEMPTS)
+def test_what_was_tried_is_a_value(words: str):
+    """It goes to JSON and back, and says the same in words."""
+    attempt = ATTEMPTS[words]
+    assert str(attempt) == words
+    assert Attempt.from_dict(json.loads(json.dumps(attempt.to_dict(), allow_nan=False))) == attempt
 
 
 def test_what_the_targets_may_be():
@@ -104,7 +121,7 @@ def summed():
 def test_one_member_alone_is_extracted_as_the_rung_is(summed):
     problem, trained = summed
     log = Log()
-    found = extract(only(trained, 0), problem, Regime.EXACT, log, resort=True)
+    found = extract(trained.only([0]), problem, Regime.EXACT, log, resort=True)
     whole = extract(trained, problem, Regime.EXACT, Log())
     assert found is not None
     assert whole is not None
@@ -137,16 +154,28 @@ def test_members_whose_heads_match_are_extracted_first(summed, monkeypatch):
     assert [member.index for member in members(trained, problem, Log())] == [1, 0, 2]
 
 
-def test_an_attempt_that_fails_says_why(summed, monkeypatch):
+def raising(error: Exception) -> Callable[..., Any]:
+    def broken(*_: Any) -> Any:
+        raise error
+
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (NotExtracted("too many values.", Reason.TOO_MANY), Reason.TOO_MANY),
+        (KeyError("lost"), Reason.DEFECT),
+    ],
+)
+def test_an_attempt_that_fails_says_why(summed, monkeypatch, error: Exception, reason: Reason):
+    """A defect costs the attempt alone, and is named."""
     problem, trained = summed
-
-    def nothing(*_: Any) -> Any:
-        raise NotExtracted("too many values.", Reason.TOO_MANY)
-
-    monkeypatch.setattr("weights2code.extraction.from_networks.direct_recurrences", nothing)
+    monkeypatch.setattr("weights2code.extraction.from_networks.direct_recurrences", raising(error))
     log = Log()
     assert extract(trained, problem, Regime.EXACT, log) is None
-    assert {attempt.reason for attempt in log.attempts} == {Reason.TOO_MANY}
+    assert {attempt.reason for attempt in log.attempts} == {reason}
+    assert ("KeyError: 'lost'" in str(log.attempts[0])) == (reason is Reason.DEFECT)
 
 
 def test_the_last_resort_says_that_the_time_is_up(summed):
@@ -159,26 +188,9 @@ def test_the_last_resort_says_that_the_time_is_up(summed):
     assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached"
 
 
-def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
-    problem, trained = summed
-
-    def broken(*_: Any) -> Any:
-        raise KeyError("lost")
-
-    monkeypatch.setattr("weights2code.extraction.from_networks.direct_recurrences", broken)
-    log = Log()
-    assert extract(trained, problem, Regime.EXACT, log) is None
-    assert {attempt.reason for attempt in log.attempts} == {Reason.DEFECT}
-    assert "KeyError: 'lost'" in str(log.attempts[0])
-
-
 def test_a_defect_of_one_proposer_leaves_the_others(summed, monkeypatch):
     problem, _ = summed
-
-    def broken(*_: Any) -> Any:
-        raise KeyError("lost")
-
-    monkeypatch.setattr("weights2code.pipeline.from_rows", broken)
+    monkeypatch.setattr("weights2code.pipeline.from_rows", raising(KeyError("lost")))
     outcome = pipeline.search(problem, Settings())
     assert outcome.exit_code == 0
     assert [(attempt.rung, attempt.reason) for attempt in outcome.attempts][:1] == [("rows", Reason.DEFECT)]
@@ -189,11 +201,7 @@ def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
     log = Log()
     found = extract(trained, problem, Regime.EXACT, log)
     assert found is not None
-
-    def broken(*_: Any) -> Any:
-        raise KeyError("lost")
-
-    monkeypatch.setattr("weights2code.explain.explanation.MatchedGraph.explain", broken)
+    monkeypatch.setattr("weights2code.explain.explanation.MatchedGraph.explain", raising(KeyError("lost")))
     assert with_explanation(replace(found, explained=None), problem, log).program == found.program
     assert log.attempts[-1].reason is Reason.DEFECT
     assert "explanation of the graph: a defect" in str(log.attempts[-1])
@@ -201,7 +209,7 @@ def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
 
 def test_a_counterexample_beyond_the_training_length_comes_with_long_sequences(summed):
     problem, trained = summed
-    found = extract(only(trained, 0), problem, Regime.EXACT, Log(), resort=True)
+    found = extract(trained.only([0]), problem, Regime.EXACT, Log(), resort=True)
     assert found is not None
     problem = replace(problem, reference=found.program.recurrence)
     length, before = problem.training.x.shape[1], len(problem.training)

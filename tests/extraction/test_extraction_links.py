@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from weights2code import pipeline
 from weights2code.data import Problem
@@ -22,7 +21,7 @@ from weights2code.network.tuning.wired import wired_for
 from weights2code.results import Outcome
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.training.search import Trained
+from weights2code.training.storage import Trained
 
 SETTINGS = Settings(seed=0, rungs=("linear", "window"))
 
@@ -30,13 +29,6 @@ SETTINGS = Settings(seed=0, rungs=("linear", "window"))
 @pytest.fixture(scope="module")
 def summed() -> tuple[Outcome, Problem]:
     return pipeline.run("sum_last2", SETTINGS), problem_of("sum_last2", SETTINGS)
-
-
-def damaged(graph: DiscreteGraph) -> DiscreteGraph:
-    """A network that is wrong: what its head adds is too large."""
-    head = graph.head.copy()
-    head[:, -1] += 0.7
-    return replace(graph, head=head)
 
 
 def test_a_run_says_that_its_network_is_its_program(summed: tuple[Outcome, Problem]):
@@ -60,12 +52,14 @@ def wrong_from(summed: tuple[Outcome, Problem], *members: int) -> tuple[Extracti
     outcome, _ = summed
     assert outcome.extraction is not None
     assert outcome.trained is not None
-    model = outcome.trained.model.take([0, 0])
-    with torch.no_grad():
-        model.head[list(members), :, -1] += 0.7 / outcome.trained.layout.output_scales[0]
-    rung = replace(outcome.trained, model=model, losses=(0.0,) * 2, accuracies=(1.0,) * 2)
-    graph = damaged(outcome.extraction.graph) if members else outcome.extraction.graph
-    return replace(outcome.extraction, network=graph, explained=None), rung
+    weights = outcome.trained.weights.take([0, 0])
+    weights.parameters["head"][list(members), :, -1] += 0.7 / outcome.trained.layout.output_scales[0]
+    rung = replace(outcome.trained, weights=weights, losses=(0.0,) * 2, accuracies=(1.0,) * 2)
+    graph = outcome.extraction.graph
+    too_much = np.zeros_like(graph.head)
+    too_much[:, -1] = 0.7
+    wrong = replace(graph, head=graph.head + too_much)
+    return replace(outcome.extraction, network=wrong, explained=None), rung
 
 
 def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not(

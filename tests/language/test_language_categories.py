@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.language import Domain, Expr, Recurrence, Retrieval, Step, Var, integers, op, texts, where
+from case_table import rule
+from weights2code.language import Definition, Expr, Recurrence, Retrieval, Step, Var, op, where
 from weights2code.language.categories import decoded, encoded, in_words, speaks, spoken, with_locals
 from weights2code.language.domain import quoted
 from weights2code.language.latex import latex
@@ -15,26 +16,28 @@ KNOWN = {"event": EVENT, "state": STATE}
 event, state = Var("event"), Var("state", 1)
 
 
-def machine(definition, *before: Step, start: float = 1.0) -> Recurrence:
+def machine(definition: Definition, *before: Step, start: float = 1.0) -> Recurrence:
     return Recurrence(("event", "n"), (*before, Step("state", definition)), ("state",), {"state": start})
 
 
-def test_texts_stand_where_numbers_were():
-    found, types = spoken(machine(where(event.equals(2), 2, where(event.equals(1), 1, state))), KNOWN)
-    text = str(found.steps[0].definition)
-    assert text == '"open" if event[t] == "open" else "closed" if event[t] == "close" else state[t-1]'
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        (
+            where(event.equals(2), 2, where(event.equals(1), 1, state)),
+            '"open" if event[t] == "open" else "closed" if event[t] == "close" else state[t-1]',
+        ),
+        (
+            where(op("or", event.equals(1), op("or", event.equals(3), event.equals(2))), 1, 2),
+            '"closed" if event[t] in ("close", "push", "open") else "open"',
+        ),
+        (where(state.equals(0), 1, state), '"closed" if state[t-1] == None else state[t-1]'),
+    ],
+)
+def test_texts_stand_where_numbers_were(definition: Expr, text: str):
+    found, types = spoken(machine(definition), KNOWN)
+    assert str(found.steps[0].definition) == text
     assert types == KNOWN
-
-
-def test_one_of_several_texts_is_said_so():
-    either = op("or", event.equals(1), op("or", event.equals(3), event.equals(2)))
-    found, _ = spoken(machine(where(either, 1, 2)), KNOWN)
-    assert str(found.steps[0].definition) == '"closed" if event[t] in ("close", "push", "open") else "open"'
-
-
-def test_nothing_lies_before_the_start():
-    found, _ = spoken(machine(where(state.equals(0), 1, state)), KNOWN)
-    assert str(found.steps[0].definition) == '"closed" if state[t-1] == None else state[t-1]'
 
 
 @pytest.mark.parametrize(
@@ -49,27 +52,24 @@ def test_nothing_lies_before_the_start():
         where(event.equals(1.5), 1, 2),
     ],
 )
-def test_a_text_is_no_number(definition):
+def test_a_text_is_no_number(definition: Expr):
     assert not speaks(machine(definition), KNOWN)
 
 
 def test_a_start_value_is_a_text_or_none():
-    rule = where(event.equals(1), 1, state)
-    assert speaks(machine(rule, start=0.0), KNOWN)
-    assert not speaks(machine(rule, start=-1.0), KNOWN)
+    definition = where(event.equals(1), 1, state)
+    assert speaks(machine(definition, start=0.0), KNOWN)
+    assert not speaks(machine(definition, start=-1.0), KNOWN)
 
 
 def test_what_steps_hold_is_found_out():
     chosen = Step("chosen", where(Var("n") > 3, 2, 1))
-    rule = machine(where(event.equals(1), Var("chosen"), state), chosen)
-    assert with_locals(rule, KNOWN)["chosen"] == STATE
-    assert speaks(rule, KNOWN)
-    found, _ = spoken(rule, KNOWN)
-    assert str(found.steps[0].definition) == '"open" if n[t] > 3 else "closed"'
-    looked_up = Recurrence(
-        ("event", "state0"),
-        (Step("found", Retrieval("event", "state0", Var("event"))), Step("y", Var("found").equals(1))),
-        ("y",),
+    made = machine(where(event.equals(1), Var("chosen"), state), chosen)
+    assert with_locals(made, KNOWN)["chosen"] == STATE
+    assert speaks(made, KNOWN)
+    assert str(spoken(made, KNOWN)[0].steps[0].definition) == '"open" if n[t] > 3 else "closed"'
+    looked_up = rule(
+        inputs="event state0", found=Retrieval("event", "state0", Var("event")), y=Var("found").equals(1)
     )
     known = {"event": EVENT, "state0": STATE}
     assert with_locals(looked_up, known)["found"] == STATE
@@ -80,33 +80,15 @@ def test_numbers_of_texts_and_back():
     column = np.array(["open", "closed", "else"], object)
     assert encoded(column, STATE).tolist() == [2, 1, -1]
     assert decoded(np.array([2.0, 1.0, 0.0, 7.0, np.nan]), STATE).tolist() == ["open", "closed", *[None] * 3]
-    mixed = in_words(np.array([[1.0, 4.5]]), ("event", "n"), KNOWN)
-    assert mixed.tolist() == [["close", 4.5]]
+    assert in_words(np.array([[1.0, 4.5]]), ("event", "n"), KNOWN).tolist() == [["close", 4.5]]
     assert encoded(np.array([3, 17.0], object), (3, 17)).tolist() == [1, 2]
-
-
-def test_domains_of_texts_are_read_back():
-    for domain in (texts(STATE), texts((3, 17))):
-        assert Domain.from_dict(domain.to_dict()) == domain
-    assert str(texts(STATE)) == '"closed" or "open"'
-    assert str(texts([f"t{i}" for i in range(30)])).endswith("and 10 other texts")
-    for wrong in (
-        {"kind": "texts", "low": 1, "high": 2},
-        {"kind": "texts", "low": 0, "high": 1, "categories": ["a", "b"]},
-        {"kind": "integers", "low": 1, "high": 2, "categories": ["a", "b"]},
-        {"kind": "texts", "low": 1, "high": 2, "categories": ["a", "a"]},
-    ):
-        with pytest.raises(ValueError, match="not a domain"):
-            Domain.from_dict(wrong)
-    assert "categories" not in integers(0, 3).to_dict()
 
 
 def test_any_text_can_be_quoted():
     for text in ('say "so"', "back\\slash", "two\nlines", "\u2028", "naïve", "状态"):
         assert eval(quoted(text)) == text
-    assert quoted(None) == "None"
-    assert quoted(7) == "7"
+    assert (quoted(None), quoted(7)) == ("None", "7")
     found, _ = spoken(machine(where(event.equals(1), 1, 2)), {**KNOWN, "state": ("50 % {off}", "open")})
-    rule = found.steps[0].definition
-    assert isinstance(rule, Expr)
-    assert r"50 \% \{off\}" in latex(rule)
+    definition = found.steps[0].definition
+    assert isinstance(definition, Expr)
+    assert r"50 \% \{off\}" in latex(definition)

@@ -3,6 +3,7 @@
 import pytest
 
 from weights2code.errors import InputError
+from weights2code.heads import BUILT_IN
 from weights2code.model import Architecture, wiring
 
 
@@ -48,18 +49,21 @@ def test_a_model_without_layers_decides_nothing():
     assert len(table.variables) == 3
 
 
-@pytest.mark.parametrize("name", ["channels", "outputs", "arity", "hidden", "bins", "width", "window"])
-def test_sizes_that_must_be_positive(name):
-    with pytest.raises(InputError, match=f"{name} must be at least 1, got 0"):
-        Architecture(**{name: 0})  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
-    "name", ["layers", "location", "pointer", "equality", "mean", "sum", "max", "min", "submlps", "past"]
+    ("names", "size", "sentence"),
+    [
+        (
+            ("channels", "outputs", "arity", "hidden", "bins", "width", "window"),
+            0,
+            "must be at least 1, got 0",
+        ),
+        (("layers", *BUILT_IN, "submlps", "past"), -1, "must not be negative, got -1"),
+    ],
 )
-def test_sizes_that_must_not_be_negative(name):
-    with pytest.raises(InputError, match=f"{name} must not be negative, got -1"):
-        Architecture(**{name: -1})  # type: ignore[arg-type]
+def test_sizes_that_are_none(names: tuple[str, ...], size: int, sentence: str):
+    for name in names:
+        with pytest.raises(InputError, match=f"{name} {sentence}"):
+            Architecture(**{name: size})  # type: ignore[arg-type]
 
 
 def test_past_outputs_are_among_the_channels():

@@ -40,21 +40,6 @@ def test_an_ensemble_equals_its_members_run_alone(architecture, sampling):
 
 
 @EVERY
-def test_gradients_equal_those_of_the_members_alone(architecture):
-    model, channels = ensemble(architecture, 3), data(architecture)
-    model(channels, SOFT).square().mean((1, 2, 3)).sum().backward()
-    for member in range(3):
-        alone = model.take([member])
-        alone(channels, SOFT).square().mean((1, 2, 3)).sum().backward()
-        for name, parameter in model.named_parameters():
-            if parameter.numel():
-                gradient = dict(alone.named_parameters())[name].grad
-                assert parameter.grad is not None
-                assert gradient is not None
-                torch.testing.assert_close(gradient[0], parameter.grad[member], rtol=1e-9, atol=1e-12)
-
-
-@EVERY
 def test_a_member_starts_the_same_in_any_ensemble(architecture):
     small, large = ensemble(architecture, 2, seed=3), ensemble(architecture, 6, seed=3)
     other = ensemble(architecture, 2, seed=4)
@@ -124,49 +109,11 @@ def test_hiding_the_submlps_is_a_model_without_them():
         torch.testing.assert_close(model(channels, sampling), bare(channels, sampling))
 
 
-def test_masks_concern_only_their_member():
-    architecture = SIZES["location"]
-    model, channels = ensemble(architecture, 3), data(architecture)
-    before = model(channels, SOFT)
-    model.forbid(1, [1])
-    model.forbid_offsets(1, [0])
-    after = model(channels, SOFT)
-    assert torch.equal(after[[0, 2]], before[[0, 2]])
-    assert not torch.equal(after[1], before[1])
-
-
-def test_forbidden_offsets_are_never_used():
-    """With only the offset 2 left (no null), every location head is the sequence two steps late."""
-    architecture = Architecture(location=2, submlps=0, window=4)
-    model, channels = ensemble(architecture, 2), data(architecture)
-    model.forbid_offsets(slice(None), [0, 1, 3, 4])
-    for sampling in (SOFT, HARD, Sampling(5.0, 0.5, "sampled")):
-        stream = model.stream(channels, sampling)
-        late = torch.zeros_like(channels)
-        late[:, 2:] = channels[:, :-2]
-        torch.testing.assert_close(stream[:, 1:], late.expand(2, 2, 7, 4))
-
-
 def test_a_mask_that_leaves_nothing_to_read_is_refused():
     with pytest.raises(InputError, match="nothing to choose from for the value of Attn_L0H0"):
         ensemble(Architecture(location=1, window=2), 2).forbid(0, [0])
     with pytest.raises(InputError, match="nothing to choose from for the offset of Attn_L0H0"):
         ensemble(Architecture(location=1, window=2), 2).forbid_offsets(1, [0, 1, 2])
-
-
-def test_pointer_heads_obey_forbidden_offsets():
-    """A pointer head that may only look two back, or at null, never shows anything else."""
-    architecture = Architecture(pointer=2, submlps=0, window=7)
-    model, channels = ensemble(architecture, 2), data(architecture)
-    model.forbid_offsets(slice(None), [0, 1, 3, 4, 5, 6])
-    late = torch.zeros_like(channels)
-    late[:, 2:] = channels[:, :-2]
-    with torch.no_grad():
-        model.null_score.fill_(-3.0)
-    for sampling in (SOFT, HARD, Sampling(2.0, 0.5, "sampled")):
-        share = model.stream(channels, sampling)[:, 1:, 2:] / late[:, 2:]
-        assert (share > 0).all()
-        assert (share <= 1 + 1e-12).all()
 
 
 def reach(model, channels, channel):
@@ -199,29 +146,6 @@ def test_the_papers_intervention_on_past_outputs():
 def test_an_empty_range_of_values_is_refused_for_pointer_heads():
     with pytest.raises(InputError, match="range"):
         ensemble(Architecture(pointer=1), 1, value_range=(0.5, 0.5))
-
-
-def test_hard_choices_obey_the_masks():
-    architecture = SIZES["every kind"]
-    model = ensemble(architecture, 8)
-    model.forbid(slice(None), [0, 2])
-    model.forbid_offsets(slice(None), [0, 6])
-    chosen = model.hard_choices()
-    for row, choice in enumerate(model.wiring.choices):
-        forbidden = {0, 6} if choice.role == "offset" else {0, 2}
-        assert not forbidden & set(chosen[:, row].tolist())
-        assert (chosen[:, row] < choice.options).all()
-
-
-def test_padding_of_the_table_of_choices_is_never_chosen():
-    """Rows have different numbers of options; the columns beyond them get weight 0 even when soft."""
-    model = ensemble(SIZES["every kind"], 2)
-    with torch.no_grad():
-        model.choices[~model.choice_mask] = 50.0
-    channels = data(SIZES["every kind"])
-    assert torch.isfinite(model(channels, SOFT)).all()
-    options = torch.tensor([choice.options for choice in model.wiring.choices])
-    assert (model.hard_choices() < options).all()
 
 
 def test_positions_that_nobody_asks_for_are_left_out():

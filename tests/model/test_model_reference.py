@@ -280,25 +280,3 @@ def test_float32_is_close_to_float64():
         single = model.float()(channels.float(), sampling)
     assert single.dtype == torch.float32
     torch.testing.assert_close(single.double(), exact, rtol=1e-3, atol=1e-3)
-
-
-def test_a_wide_window_of_few_offsets_is_the_same_shift():
-    """Beyond some width only the offsets that a mask leaves are computed."""
-    from weights2code.model import HARD, Architecture, DiscreteTransformer
-    from weights2code.model.transformer import WIDE
-
-    sizes = Architecture(channels=1, outputs=1, layers=1, location=2, submlps=0, window=WIDE + 20)
-    model = DiscreteTransformer(sizes, members=2, seed=0)
-    far = WIDE + 7
-    model.forbid_offsets(slice(None), [offset for offset in range(WIDE + 20) if offset not in (3, far)])
-    with torch.no_grad():
-        for row, choice in enumerate(model.wiring.choices):
-            if choice.decides == "offset":
-                model.choices[0, row, far if choice.index else 3] = 10.0
-                model.choices[1, row, WIDE + 20] = 10.0  # the null slot
-    x = torch.randn(1, WIDE + 30, 4)
-    stream = model.stream(x, HARD)
-    for head, offset in ((1, 3), (2, far)):
-        assert torch.equal(stream[0, head, offset:], x[0, : WIDE + 30 - offset])
-        assert not stream[0, head, :offset].any()
-        assert not stream[1, head].any()

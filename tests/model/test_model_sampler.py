@@ -61,43 +61,6 @@ def test_sparsemax_is_the_projection_onto_the_simplex(z):
     np.testing.assert_allclose(p, projection_by_sorting(z), atol=1e-9)
 
 
-@SOME
-@given(z=LOGITS)
-def test_sparsemax_is_nearer_than_every_other_point(z):
-    """Optimality: no vertex of the simplex lies in a direction that would bring p closer to z."""
-    p = sparsemax(torch.from_numpy(z)).numpy()
-    towards = (z - p) - ((z - p) * p).sum(-1, keepdims=True)  # (z - p) . (e_i - p) for every vertex e_i
-    assert (towards <= 1e-8).all()
-
-
-@SOME
-@given(z=LOGITS, shift=st.floats(-100, 100))
-def test_sparsemax_ignores_a_common_shift_and_the_order(z, shift):
-    p = sparsemax(torch.from_numpy(z))
-    np.testing.assert_allclose(sparsemax(torch.from_numpy(z + shift)).numpy(), p.numpy(), atol=1e-9)
-    flipped = sparsemax(torch.from_numpy(z).flip(-1)).flip(-1)
-    np.testing.assert_allclose(flipped.numpy(), p.numpy(), atol=1e-12)
-
-
-def test_sparsemax_of_a_point_of_the_simplex_is_itself():
-    points = torch.tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0], [1 / 3, 1 / 3, 1 / 3]], dtype=torch.float64)
-    torch.testing.assert_close(sparsemax(points), points)
-
-
-@FEWER
-@given(z=ROW, seed=st.integers(0, 99))
-def test_sparsemax_gradients_equal_finite_differences(z, seed):
-    """Away from the places where an entry enters or leaves the support, where no derivative exists."""
-    p = projection_by_sorting(z)
-    threshold = np.where(p > 0, z - p, np.inf).min(-1, keepdims=True)
-    assume((abs(z - threshold) > 1e-3).all())
-    assert torch.autograd.gradcheck(sparsemax, torch.from_numpy(z).requires_grad_())
-    direction = torch.from_numpy(np.random.default_rng(seed).normal(size=z.shape))
-    x = torch.from_numpy(z).requires_grad_()
-    (gradient,) = torch.autograd.grad((sparsemax(x) * direction).sum(), x)
-    np.testing.assert_allclose(gradient.sum(-1).numpy(), 0, atol=1e-9)
-
-
 def test_forbidden_entries_get_no_gradient():
     z = torch.tensor([[0.3, -torch.inf, 0.1, -torch.inf]], dtype=torch.float64, requires_grad=True)
     weights = torch.tensor([1.0, 2.0, -3.0, 5.0], dtype=torch.float64)
@@ -124,13 +87,6 @@ def test_annealing_runs_from_softmax_to_sparsemax(first, share, points):
     alphas = [annealing.alpha(tau) for tau in taus]
     assert alphas == sorted(alphas)
     assert all(-1e-9 <= alpha <= 1 + 1e-9 for alpha in alphas)
-
-
-def test_annealing_is_geometric():
-    """Half way through the training of the paper, tau is the geometric mean of 10 and 0.1."""
-    annealing = Annealing()
-    assert annealing.tau(0.5) == pytest.approx(1.0)
-    assert annealing.alpha(1.0) == pytest.approx(9 / 9.9)
 
 
 @pytest.mark.parametrize(("first", "last"), [(1.0, 1.0), (0.1, 10.0), (1.0, 0.0), (1.0, -1.0)])

@@ -23,7 +23,7 @@ def made(architecture: Architecture, layout: Layout, seed: int = 0) -> DiscreteG
     model = DiscreteTransformer(architecture, 1, seed=seed, dtype=torch.float64)
     inputs = tuple(f"x{i}" for i in range(len(layout.input_scales)))
     outputs = tuple(f"y{i}" for i in range(layout.outputs))
-    return graph_with_names(model, 0, layout, inputs, outputs, LENGTH)
+    return graph_with_names(model.weights(), 0, layout, inputs, outputs, LENGTH)
 
 
 def wired(graph: DiscreteGraph, *operands: tuple[int, ...], read: tuple[int, ...] = ()) -> DiscreteGraph:
@@ -91,13 +91,13 @@ def test_units_are_added_where_there_are_too_few_and_written_back() -> None:
     )
     x = bits(100, top=10)
     sequences = from_arrays(x, x % 2)
-    graph = wired(graph_with_names(model, 1, layout, ("x",), ("y",), LENGTH), (0,))
+    graph = wired(graph_with_names(model.weights(), 1, layout, ("x",), ("y",), LENGTH), (0,))
     found = retuned(graph, sequences, whole=True)
     assert worst(found, sequences) < 0.3
     node = found.nodes[-1]
     assert isinstance(node, OperatorNode)
     assert 3 < len(node.hidden_bias) < 40
-    again = graph_with_names(model_of(found, model), 0, layout, ("x",), ("y",), LENGTH)
+    again = graph_with_names(model_of(found, model.weights()), 0, layout, ("x",), ("y",), LENGTH)
     assert to_dict(again) == to_dict(found)
 
 

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from case_table import PROGRAMS
 from weights2code import pipeline, results, tasks
 from weights2code.cli import main
 from weights2code.data import from_task
@@ -68,12 +69,7 @@ def test_a_report_from_a_run_folder_alone(run_folder):
         html = write_report(folder).read_text(encoding="utf-8")
     found = outline(html)
     text = " ".join(found.words)
-    for said in (
-        "Proved",
-        "Fixed offset 1",
-        "V4_MLP_L0M0",
-        "length 40",
-    ):
+    for said in ("Proved", "Fixed offset 1", "V4_MLP_L0M0", "length 40"):
         assert said in text
     assert "written by hand" not in text  # only the run knew
     assert found.headings[0] == 1
@@ -202,13 +198,13 @@ def test_listings_keep_every_character():
     assert listing("'''<never closed") == "&#x27;&#x27;&#x27;&lt;never closed"
 
 
-def test_a_fragment_for_notebooks(programs, make_certificate, graph):
-    html = fragment(programs["one column"], make_certificate(), ExplainedGraph(graph, {}, {}))
+def test_a_fragment_for_notebooks(make_certificate, graph):
+    html = fragment(PROGRAMS["sum_last2"], make_certificate(), ExplainedGraph(graph, {}, {}))
     found = outline(html)
     assert {"math", "img"} <= found.tags
     assert "script" not in found.tags
     assert "Proved" in "".join(found.words)
-    assert "<img" not in fragment(programs["one column"], make_certificate("tested"))
+    assert "<img" not in fragment(PROGRAMS["sum_last2"], make_certificate("tested"))
 
 
 def test_plots_as_files(run_folder):

@@ -16,10 +16,11 @@ from weights2code.data import file_source, from_file
 from weights2code.errors import InputError
 from weights2code.language import BITS, Const, Expr, Op, Recurrence, Step, Var, integers, op, texts
 from weights2code.program import Program
-from weights2code.report.contents import _gaps, _missed
+from weights2code.report.contents import _missed
 from weights2code.report.decisions import decisions
 from weights2code.report.page import page
 from weights2code.report.states import machine_drawing, machine_of
+from weights2code.simplify.thresholds import gaps_in
 
 EVENT, STATE = Var("event"), Var("state", 1)
 EVENTS, STATES = ("pull", "push", "wait"), ("open", "shut")
@@ -142,6 +143,6 @@ def test_gaps_around_thresholds_are_shown(
     problem = from_file(file_source(path, ["x"], ["y"]), 0)
     rule = Recurrence(("x",), (Step("y", Op("le", (Var("x"), Const(98)))),), ("y",))
     made = Program("p", rule, problem.domains, True)
-    html = page(replace(make_contents(made), gaps=_gaps(made, problem)))
+    html = page(replace(make_contents(made), gaps=tuple(gaps_in(problem, made.recurrence))))
     row = html.partition('aria-label="Thresholds"')[2].partition("</tbody>")[0]
     assert re.findall(r"<td>(.*?)</td>", row) == ["98", "101", "x[t] &lt; 100"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from case_table import rule
 from weights2code.data import Layout
 from weights2code.errors import NotExtracted
-from weights2code.language import Const, Recurrence, Start, Step, Var, maximum, minimum, where
+from weights2code.language import Recurrence, Var
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import (
     checked_sequences,
@@ -21,14 +24,8 @@ from weights2code.rules.from_leaves import (
 )
 from weights2code.rules.starts import start_candidates
 
-x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
-INF = math.inf
-SECONDS = 4.0
-
-
-def machine(start: dict[str, Start] | None = None, outputs=("y",), inputs=("x",), **steps) -> Recurrence:
-    made = tuple(Step(name, definition) for name, definition in steps.items())
-    return Recurrence(inputs, made, outputs, start or {})
+SECONDS = 1.0
+PLAIN = Layout("tagging", (1.0,), (1.0,))
 
 
 def past(inputs: int, outputs: int = 1) -> Layout:
@@ -41,113 +38,92 @@ def assembled(made, problem) -> Assembly:
     return assembly
 
 
-def first_rule(made, truth: Recurrence, drawn: np.ndarray) -> Recurrence:
-    """The first direct recurrence, which must be the truth on sequences that nobody has seen."""
+def whole(*highs: int, low: int = 0, count: int = 200) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.stack([rng.integers(low, high, (count, 10)) for high in highs], -1).astype(float)
+
+
+def real(low: float, high: float, digits: int = 16, count: int = 100) -> np.ndarray:
+    return np.random.default_rng(0).uniform(low, high, (count, 10, 1)).round(digits)
+
+
+def steps(recurrence: Recurrence) -> dict[str, str]:
+    return {step.name: str(step.definition) for step in recurrence.steps}
+
+
+class Case(NamedTuple):
+    """The true rule, the nodes that the head of a network reads for every output, and what must hold."""
+
+    truth: Recurrence
+    layout: Layout
+    nodes: Callable[[Any], list[int]]
+    drawn: np.ndarray
+    holds: Callable[[Recurrence], bool] = lambda _: True
+
+
+STOCK = rule(
+    inputs="day came", outputs="sold stock",
+    sold="min(stock[t-1], 3 if day[t] == 0 else 0 if day[t] == 1 else 5 if day[t] == 2 else 1)",
+    stock="min(stock[t-1] - sold[t] + came[t], 8)",
+)  # fmt: skip
+LEVEL: Any = {"level": "min(max(a[t] - b[t] + level[t-1], 0), 9)", "alarm": "level[t] > 7"}
+CASES = {
+    "inputs": Case(rule(y="abs(x[t] - x[t-1])"), PLAIN, lambda m: [m.operator("distance", 0, m.lag(0, 1))],
+                   whole(2), lambda r: r.depths() == {"x": 1}),
+    "its own past": Case(rule(y="(x[t] + y[t-1]) % 2"), past(1), lambda m: [m.operator("distance", 0, 1)],
+                         whole(2), lambda r: {*r.depths()} == {"y"}),
+    "several outputs": Case(
+        rule(inputs="a b", outputs="y z", y="a[t] + y[t-1]", z="min(a[t], b[t]) + z[t-1]"), past(2, 2),
+        lambda m: [0, 1, 2, 3], whole(4, 4), lambda r: r.outputs == ("y", "z")),
+    # an output that another of the same row decides: whichever comes first among them
+    **{outputs: Case(rule(inputs="a b", outputs=outputs, **LEVEL), past(2, 2), lambda m: [0, 1, 2, 3],
+                     whole(4, 4),
+                     lambda r: [*steps(r)] == ["level", "alarm"] and "a[t]" not in steps(r)["alarm"])
+       for outputs in ("level alarm", "alarm level")},
+    "short by another": Case(STOCK, past(2, 2), lambda m: [0, 1, 3], whole(4, 5),
+                             lambda r: "sold[t]" in steps(r)["stock"]),
+    "few values beside reals": Case(
+        rule(inputs="a", outputs="low level", level="a[t] + 0.5*level[t-1]", low="level[t] < 1.25"),
+        past(1, 2), lambda m: [0, 2], real(0, 2, 1, 200), lambda r: "a[t]" not in str(r.steps[1].definition)),
+    "tokens": Case(rule(y="x[t] + 2*y[t-1] - y[t-2]"), Layout("concat", (4.0,), (4.0,), 3),
+                   lambda m: [m.lag(0, 9), 0, m.lag(0, 1)], whole(4, low=-3)),
+    # more ones than zeros
+    "counters": Case(rule(ones="ones[t-1] + x[t]", zeros="zeros[t-1] + 1 - x[t]", y="ones[t] > zeros[t]"),
+                     PLAIN, lambda m: [m.head("mean", m.operator("opposite", 0, 0))], whole(2),
+                     lambda r: {*steps(r)} == {"c0", "c1", "y"}),
+    "a running maximum": Case(rule({"m": -inf}, m="max(x[t], m[t-1])", y="m[t] - x[t]"), PLAIN,
+                              lambda m: [m.head("max", 0), 0], whole(4, low=-3),
+                              lambda r: r.start == {"m1": -inf}),
+    "reals": Case(rule(y="0.3*x[t] + 0.7*y[t-1]"), past(1), lambda m: [0, 1], real(-1, 1),
+                  lambda r: r.steps[-1].definition.size() <= 7),  # type: ignore[union-attr]
+    "a wide window": Case(rule(y=" + ".join(["x[t]", *(f"x[t-{lag}]" for lag in range(1, 10))])), PLAIN,
+                          lambda m: [m.lag(0, lag) for lag in range(10)], real(-1, 1)),
+    # rows of sums without end hardly repeat
+    "what is added": Case(
+        rule(inputs="a b", y="y[t-1] + min((a[t] - a[t-1]) % 4, 2) - b[t]"), past(2),
+        lambda m: [2, m.operator("distance", 0, m.lag(0, 1)), 1], whole(5, 5, low=-4, count=1500)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_rule_is_the_truth_on_sequences_that_nobody_has_seen(name: str, builder):
+    truth, layout, nodes, drawn, holds = CASES[name]
+    made = builder(truth.inputs, truth.outputs, layout)
+    read = dict.fromkeys(nodes(made), 1.0)
+    for _ in truth.outputs:
+        made.output(read)
     problem = made.problem(drawn, truth.run(drawn))
     found = next(direct_recurrences(assembled(made, problem), problem, SECONDS))
     fresh = np.random.default_rng(9).permutation(drawn.reshape(-1, drawn.shape[2]))
     fresh = fresh[: len(fresh) // 30 * 30].reshape(-1, 30, drawn.shape[2])  # three times as long
     assert np.allclose(found.run(fresh), truth.run(fresh), atol=1e-9)
-    return found
+    assert holds(found)
 
 
-def test_a_rule_of_inputs(builder, integers_of):
-    made = builder()
-    made.output({made.operator("distance", 0, made.lag(0, 1)): 1.0})
-    found = first_rule(made, machine(y=abs(x - x1)), integers_of(1, high=2, count=200))
-    assert found.depths() == {"x": 1}
-
-
-def test_a_rule_of_its_own_past(builder, integers_of):
-    made = builder(layout=past(1))
-    made.output({made.operator("distance", 0, 1): 1.0})
-    found = first_rule(made, machine(y=(x + y1) % 2), integers_of(1, high=2, count=200))
-    assert set(found.depths()) == {"y"}
-
-
-def test_several_outputs(builder, integers_of):
-    made = builder(("a", "b"), ("y", "z"), past(2, 2))
-    made.output({0: 1.0, 2: 1.0})
-    made.output({made.operator("minimum", 0, 1): 1.0, 3: 1.0})
-    truth = machine(
-        outputs=("y", "z"), inputs=("a", "b"), y=Var("a") + y1, z=minimum(Var("a"), Var("b")) + Var("z", 1)
-    )
-    found = first_rule(made, truth, integers_of(2, count=200))
-    assert found.outputs == ("y", "z")
-
-
-@pytest.mark.slow
-def test_an_output_that_another_of_the_same_row_decides(builder, integers_of):
-    """Whichever comes first among the outputs: the alarm is read from the level, and not the other way."""
-    level = minimum(maximum(Var("a") - Var("b") + Var("level", 1), 0), 9)
-    for outputs in (("level", "alarm"), ("alarm", "level")):
-        made = builder(("a", "b"), outputs, past(2, 2))
-        for _ in outputs:
-            made.output({0: 1.0, 1: -1.0, 2 + outputs.index("level"): 1.0})
-        truth = machine(outputs=outputs, inputs=("a", "b"), level=level, alarm=Var("level") > 7)
-        found = first_rule(made, truth, integers_of(2, count=200))
-        assert [step.name for step in found.steps] == ["level", "alarm"]
-        assert found.outputs == outputs
-        assert found.steps[1].definition.variables() == (Var("level"),)  # type: ignore[union-attr]
-
-
-@pytest.mark.slow
-def test_another_output_of_the_same_row_makes_a_long_rule_short(builder):
-    day, came = Var("day"), Var("came")
-    wanted = where(day.equals(0), 3, where(day.equals(1), 0, where(day.equals(2), 5, 1)))
-    truth = machine(
-        outputs=("sold", "stock"),
-        inputs=("day", "came"),
-        sold=minimum(Var("stock", 1), wanted),
-        stock=minimum(Var("stock", 1) - Var("sold") + came, 8),
-    )
-    made = builder(("day", "came"), ("sold", "stock"), past(2, 2))
-    for _ in truth.outputs:
-        made.output({0: 1.0, 1: 1.0, 3: 1.0})
-    rng = np.random.default_rng(0)
-    drawn = np.stack([rng.integers(0, most, (200, 10)) for most in (4, 5)], axis=2).astype(float)
-    found = first_rule(made, truth, drawn)
-    assert Var("sold") in found.steps[1].definition.variables()  # type: ignore[union-attr]
-
-
-def test_outputs_of_few_values_are_asked_about_beside_reals(builder):
-    made = builder(("a",), ("low", "level"), past(1, 2))
-    for _ in range(2):
-        made.output({0: 1.0, 2: 0.5})
-    level = Var("a") + 0.5 * Var("level", 1)
-    truth = machine(outputs=("low", "level"), inputs=("a",), level=level, low=Var("level") < 1.25)
-    found = first_rule(made, truth, np.random.default_rng(0).uniform(0, 2, (200, 10, 1)).round(1))
-    assert found.steps[1].definition.variables() == (Var("level"),)  # type: ignore[union-attr]
-
-
-def test_a_rule_of_tokens(builder, integers_of):
-    made = builder(layout=Layout("concat", (4.0,), (4.0,), 3))
-    made.output({made.lag(0, 9): 1.0, 0: 2.0, made.lag(0, 1): -1.0})
-    found = first_rule(made, machine(y=x + 2 * y1 - Var("y", 2)), integers_of(1, low=-3, count=200))
-    assert set(found.steps[-1].definition.variables()) == {x, y1, Var("y", 2)}  # type: ignore[union-attr]
-
-
-def test_counters_stand_for_any_function_of_the_input(builder, integers_of):
-    """The mean of 1 - x is explained by how often each bit occurred: more ones than zeros."""
-    made = builder()
-    made.output({made.head("mean", made.operator("opposite", 0, 0)): 1.0})
-    truth = machine(ones=Var("ones", 1) + x, zeros=Var("zeros", 1) + 1 - x, y=Var("ones") > Var("zeros"))
-    found = first_rule(made, truth, integers_of(1, high=2, count=200))
-    assert {step.name for step in found.steps} == {"c0", "c1", "y"}
-
-
-def test_a_running_maximum_keeps_its_start(builder, integers_of):
-    made = builder()
-    made.output({made.head("max", 0): 1.0, 0: 1.0})
-    truth = machine({"m": -INF}, m=maximum(x, Var("m", 1)), y=Var("m") - x)
-    found = first_rule(made, truth, integers_of(1, low=-3, count=200))
-    assert found.start == {"m1": -INF}
-
-
-def test_a_lookup(builder, integers_of):
+def test_a_lookup(builder):
     made = builder(("key", "value", "query"), layout=Layout("tagging", (1.0,) * 3, (1.0,)))
     made.output({made.lookup(2, 0, 1): 1.0})
-    drawn = integers_of(3, count=200)
+    drawn = whole(4, 4, 4)
     target = made.graph().run(made.sequences(drawn))
     problem = made.problem(drawn, target)
     found = next(direct_recurrences(assembled(made, problem), problem, SECONDS))
@@ -155,133 +131,88 @@ def test_a_lookup(builder, integers_of):
     assert found.retrieves()
 
 
-def test_real_outputs(builder):
-    made = builder(layout=past(1))
-    made.output({0: 0.3, 1: 0.7})
-    drawn = np.random.default_rng(0).uniform(-1, 1, (100, 10, 1))
-    found = first_rule(made, machine(y=0.3 * x + 0.7 * y1), drawn)
-    assert found.steps[-1].definition.size() <= 7  # type: ignore[union-attr]
-
-
-def test_values_that_do_not_determine_the_output_are_refused_before_any_search(builder, integers_of):
+@pytest.mark.parametrize(
+    ("lags", "drawn", "wanted", "said"),
+    [
+        (1, whole(2, count=100), rule(y="x[t] + x[t-1]"), "the 1 values that y is computed from do not"),
+        (10, real(-1, 1), rule(y="sin(3*x[t] + 5*x[t-9])*x[t-4]"), "depends on 10 values"),
+    ],
+)
+def test_what_is_refused_before_any_search(builder, lags: int, drawn, wanted, said: str):
     made = builder()
-    made.output({0: 1.0})
-    drawn = integers_of(1, high=2, count=100)
-    problem = made.problem(drawn, machine(y=x + x1).run(drawn))
-    with pytest.raises(NotExtracted, match="the 1 values that y is computed from do not determine it"):
-        next(direct_recurrences(assembled(made, problem), problem, SECONDS))
+    made.output({made.lag(0, lag): 1.0 for lag in range(lags)})
+    problem = made.problem(drawn, wanted.run(drawn))
+    with pytest.raises(NotExtracted, match=said):
+        next(direct_recurrences(assembled(made, problem), problem, 1.0))
 
 
-@pytest.mark.slow
-def test_many_leaves_are_asked_for_functions_of_the_whole_window_only(builder):
-    made = builder()
-    made.output({made.lag(0, lag): 1.0 for lag in range(10)})
-    drawn = np.random.default_rng(0).uniform(-1, 1, (100, 14, 1))
-    total = np.stack([drawn[:, max(0, t - 9) : t + 1].sum(axis=1) for t in range(14)], axis=1)
-    linear = made.problem(drawn, total)
-    found = next(direct_recurrences(assembled(made, linear), linear, SECONDS))
-    assert np.allclose(found.run(drawn), total)
-    wild = made.problem(drawn, np.sin(3 * total) * drawn)
-    with pytest.raises(NotExtracted, match="depends on 10 values"):
-        next(direct_recurrences(assembled(made, wild), wild, 1.0))
-
-
-def test_leaves_that_are_not_needed_go(builder, integers_of):
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda m: [m.lag(0, 2), 1, m.head("sum", 0)],
+        lambda m: [m.lag(m.lag(0, 6), 6)],
+    ],  # beyond every sequence
+)
+def test_leaves_that_are_not_needed_go(builder, more):
     made = builder(layout=past(1))
-    made.output({0: 1.0, made.lag(0, 1): 1.0, made.lag(0, 2): 1.0, 1: 1.0, made.head("sum", 0): 1.0})
-    drawn = integers_of(1, high=2, count=200)
-    problem = made.problem(drawn, machine(y=x + x1).run(drawn))
-    assert needed_leaves(assembled(made, problem), problem, 0) == (x, x1)
-
-
-def test_a_leaf_beyond_every_sequence_is_not_needed(builder, integers_of):
-    drawn = integers_of(1, high=2, count=200)
-    half = drawn.shape[1] // 2 + 1
-    made = builder(layout=past(1))
-    made.output({0: 1.0, made.lag(0, 1): 1.0, made.lag(made.lag(0, half), half): 0.5})
-    problem = made.problem(drawn, machine(y=x + x1).run(drawn))
-    assert needed_leaves(assembled(made, problem), problem, 0) == (x, x1)
+    made.output(dict.fromkeys([0, made.lag(0, 1), *more(made)], 1.0))
+    problem = made.problem(whole(2), rule(y="x[t] + x[t-1]").run(whole(2)))
+    assert needed_leaves(assembled(made, problem), problem, 0) == (Var("x"), Var("x", 1))
 
 
 # -- what lies before the start ------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def started(builder):
+    """A network that reads its input and its past, and a problem of a rule."""
+
+    def make(truth: Recurrence, drawn: np.ndarray):
+        made = builder(layout=past(1))
+        made.output({0: 1.0, 1: 0.5})
+        problem = made.problem(drawn, truth.run(drawn))
+        return problem, assembled(made, problem)
+
+    return make
+
+
 @pytest.mark.parametrize(
-    ("start", "rule", "wanted"),
+    ("start", "formula"),
     [
-        ({}, x + x1, {}),
-        ({"x": "first"}, minimum(x, x1), {"x": "first"}),
-        ({"y": 1.0}, (x + y1) % 2, {"y": 1.0}),
-        ({"y": INF}, minimum(x, y1), {"y": INF}),
-        ({"y": -INF}, maximum(x - 9, y1), {"y": -INF}),
-        ({"x": -1.0}, x - x1, {"x": -1.0}),
-        ({"y": 7.0}, maximum(y1 - x, 0), {"y": 7.0}),  # the highest value that was seen
+        ({}, "x[t] + x[t-1]"),
+        ({"x": "first"}, "min(x[t], x[t-1])"),
+        ({"y": 1.0}, "(x[t] + y[t-1]) % 2"),
+        ({"y": inf}, "min(x[t], y[t-1])"),
+        ({"y": -inf}, "max(x[t] - 9, y[t-1])"),
+        ({"x": -1.0}, "x[t] - x[t-1]"),
+        ({"y": 7.0}, "max(y[t-1] - x[t], 0)"),  # the highest value that was seen
     ],
 )
-def test_the_simplest_start_that_reproduces_the_first_positions(builder, integers_of, start, rule, wanted):
-    made = builder(layout=past(1))
-    made.output({0: 1.0})
-    drawn = integers_of(1, count=100)
-    problem = made.problem(drawn, machine(start, y=rule).run(drawn))
-    settled = settle_start(machine(y=rule), problem, assembled(made, problem))
+def test_the_simplest_start_that_reproduces_the_first_positions(started, start, formula: str):
+    problem, assembly = started(rule(start, y=formula), whole(4, count=100))
+    settled = settle_start(rule(y=formula), problem, assembly)
     assert settled is not None
-    assert settled.start == wanted
+    assert settled.start == start
 
 
-def test_what_training_found_is_a_candidate(builder, integers_of):
-    made = builder(layout=past(1))
-    made.output({0: 1.0, 1: 0.5})
-    problem = made.problem(integers_of(1), integers_of(1))
-    assembly = assembled(made, problem)
-    assert 3.25 not in start_candidates("y", problem, assembly)
-    assembly.start["y"] = 3.2500004
+def test_start_values_that_are_tried(started):
+    problem, assembly = started(rule(y="x[t] + 1"), whole(4, count=40))
+    assert settle_start(rule(y="x[t] + x[t-1]"), problem, assembly) is None  # the rule is wrong
+    assert start_candidates("x", problem, assembly)[0] == 0.0
+    assert "first" in start_candidates("x", problem, assembly)
+    assert not {"first", 3.25} & {*start_candidates("y", problem, assembly)}
+    assembly.start["y"] = 3.2500004  # as training found it
     assert 3.25 in start_candidates("y", problem, assembly)
 
 
-def test_only_inputs_can_repeat_their_first_value(builder, integers_of):
-    made = builder(layout=past(1))
-    made.output({0: 1.0})
-    problem = made.problem(integers_of(1), integers_of(1))
-    assembly = assembled(made, problem)
-    assert "first" in start_candidates("x", problem, assembly)
-    assert "first" not in start_candidates("y", problem, assembly)
-    assert start_candidates("x", problem, assembly)[0] == 0.0
-
-
-def test_a_wrong_rule_has_no_start(builder, integers_of):
-    made = builder()
-    made.output({0: 1.0})
-    drawn = integers_of(1)
-    problem = made.problem(drawn, drawn + 1)
-    assert settle_start(machine(y=x + x1), problem, assembled(made, problem)) is None
-
-
-def test_sequences_with_a_true_start_are_looked_at_first(builder, integers_of):
-    made = builder()
-    problem = made.problem(integers_of(1), integers_of(1))
-    context = np.array([3] * 15 + [0] * 5)
-    cut = replace(problem.validation, context=context)
+def test_sequences_with_a_true_start_are_looked_at_first(started):
+    problem, _ = started(rule(y="x[t]"), whole(4, count=40))
+    cut = replace(problem.validation, context=np.array([3] * 15 + [0] * 5))
     assert checked_sequences(cut).given.tolist() == [0] * 5 + [3] * 15
 
 
-def test_reproduction_runs_free(builder, integers_of):
-    made = builder()
-    drawn = integers_of(1)
-    problem = made.problem(drawn, np.cumsum(drawn, 1))
-    assert reproduces(machine(y=x + y1), problem.validation, problem)
+def test_reproduction_runs_free(started):
+    problem, _ = started(rule(y="x[t] + y[t-1]"), whole(4, count=40))
+    assert reproduces(rule(y="x[t] + y[t-1]"), problem.validation, problem)
     # right at each step if it were given the past, but not by itself
-    drifting = machine(y=x + y1 * Const(1.0005))
-    assert not reproduces(drifting, problem.validation, problem)
-
-
-@pytest.mark.slow
-def test_what_an_output_adds_to_its_last_value(builder):
-    """Rows of sums without end hardly repeat."""
-    made = builder(inputs=("a", "b"), layout=past(2))
-    a, b = Var("a"), Var("b")
-    rule = machine(inputs=("a", "b"), y=y1 + minimum((a - Var("a", 1)) % 4, 2) - b)
-    made.output({2: 1.0, made.operator("distance", 0, made.lag(0, 1)): 1.0, 1: -1.0})
-    drawn = np.random.default_rng(0).integers(-4, 5, (1500, 10, 2)).astype(float)
-    problem = made.problem(drawn, rule.run(drawn))
-    found = next(direct_recurrences(assembled(made, problem), problem, SECONDS))
-    assert np.array_equal(found.run(drawn), rule.run(drawn))
+    assert not reproduces(rule(y="x[t] + y[t-1]*1.0005"), problem.validation, problem)

@@ -1,4 +1,4 @@
-"""Rules from measured data: few terms, few digits, fitted to free running where the instrument is noisy."""
+"""Rules from measured data: few terms, few digits, fitted to free running; majorities among mistakes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, from_lists
-from weights2code.language import Const, Op, Recurrence, Step, Var, formula
+from weights2code.language import Const, Op, Recurrence, Step, Var, evaluate, formula
 from weights2code.rules.free_running import closed, opened, running_free, terms_of
-from weights2code.rules.inexact import affine, thinned
+from weights2code.rules.inexact import affine, left_out_errors, majorities, needed, thinned
 
-x, y = Var("x"), Var("y")
+x, y, y1 = Var("x"), Var("y"), Var("y", 1)
 
 
 def smoothed(noise: float, process: float = 0.0) -> Problem:
@@ -33,10 +33,8 @@ def test_echoes_of_the_past_are_taken_back_to_the_rule():
     found = running_free(machine(unrolled), smoothed(noise=0.05))
     assert found is not None
     assert formula(found.steps[0].definition) == "0.3*x[t] + 0.7*y[t-1]"  # type: ignore[arg-type]
-
-
-def test_noise_in_the_process_is_left_to_one_step_ahead():
-    assert running_free(machine(0.3 * x + 0.7 * Var("y", 1)), smoothed(0.0, process=0.5)) is None
+    # noise in the process is left to one step ahead
+    assert running_free(machine(0.3 * x + 0.7 * y1), smoothed(0.0, process=0.5)) is None
 
 
 def test_many_leaves_are_thinned_by_what_they_are_worth():
@@ -51,18 +49,45 @@ def test_many_leaves_are_thinned_by_what_they_are_worth():
 
 
 def test_constants_are_freed_filled_and_opened():
-    program, constants = opened(machine(Op("pow", (x, Const(3))) * 5 + 0.25 * Var("y", 1)))
+    program, constants = opened(machine(Op("pow", (x, Const(3))) * 5 + 0.25 * y1))
     assert constants == pytest.approx([5.0, 0.25], rel=1e-12)
-    other = closed(program, (7.0, 0.5))
     rows = np.ones((1, 3, 1))
     as_inputs = np.concatenate([rows, np.full((1, 3, 1), 7.0), np.full((1, 3, 1), 0.5)], 2)
-    assert np.array_equal(other.run(rows), program.run(as_inputs))
+    assert np.array_equal(closed(program, (7.0, 0.5)).run(rows), program.run(as_inputs))
 
 
 def test_terms_of_a_sum():
-    total = 2 * (x - 3 * Var("y", 1)) - (Const(1.0) - x)
-    values = {x: 1.5, Var("y", 1): -2.0}
-    from weights2code.language import evaluate
-
+    total = 2 * (x - 3 * y1) - (Const(1.0) - x)
+    values = {x: 1.5, y1: -2.0}
     assert len(terms_of(total)) == 4
     assert sum(float(evaluate(term, values)) for term in terms_of(total)) == float(evaluate(total, values))
+
+
+# -- majorities ----------------------------------------------------------------------------------------------
+
+
+def with_mistakes(rule, columns: int, share: float, rows: int = 1200):
+    rng = np.random.default_rng(5)
+    drawn = rng.integers(0, 2, (rows, columns)).astype(float)
+    right = np.array([rule(*row) for row in drawn], float)
+    return drawn, np.where(rng.random(rows) < share, 1 - right, right)
+
+
+def test_majorities_are_the_rule():
+    drawn, given = with_mistakes(lambda p, q: p * q, 2, 0.1)
+    combinations, majority, covered = majorities(drawn, given)
+    assert covered == 1.0
+    assert np.array_equal(majority, combinations[:, 0] * combinations[:, 1])
+    chance = np.random.default_rng(0).integers(0, 2, len(drawn)).astype(float)
+    assert majorities(drawn[:, :1], chance)[2] < 0.5  # without a majority they do not count
+
+
+def test_values_that_say_nothing_are_dropped():
+    drawn, given = with_mistakes(lambda p, q, r, s: max(p, 1 - r), 4, 0.05)
+    assert needed(drawn, given, [1.0, 1.1, 1.2, 1.3]) == [0, 2]
+
+
+def test_rows_are_judged_without_themselves():
+    own = np.arange(20.0)[:, None]  # every row has a value of its own: nothing can be said about any
+    assert left_out_errors(own, np.tile([0.0, 1.0], 10)) == 20
+    assert left_out_errors(np.zeros((20, 1)), np.ones(20)) == 0

@@ -38,12 +38,9 @@ def test_the_same_without_order(definition, answers):
     assert np.array_equal(found.run(x), rule.run(x))
 
 
-def test_what_gives_no_text_is_refused():
+def test_what_gives_no_text_is_refused_and_what_is_right_stays():
     rule = Recurrence(("kind", "n"), (Step("y", kind + 0.5),), ("y",))
     assert unordered(rule, DOMAINS, {"kind": KINDS, "y": STATES}) is None
-
-
-def test_what_is_right_stays_as_it_is():
     rule = Recurrence(("kind", "n"), (Step("y", where(kind.equals(1), 1, state)),), ("y",), {"y": 2.0})
     assert unordered(rule, DOMAINS, {"kind": KINDS, "y": STATES}) is rule
 

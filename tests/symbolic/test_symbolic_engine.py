@@ -1,4 +1,4 @@
-"""The front, the pick, the order of preference, and what surrounds them."""
+"""The front, the pick, the order of preference, and how formulas are written and read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import pytest
 
 from weights2code.errors import InputError
 from weights2code.language import Const, Expr, Var, op, where
+from weights2code.language.formula_reading import read_formula
 from weights2code.simplify.forms import tidied
 from weights2code.symbolic.engine import Candidate, front_of, number_cost, pick, preference
 from weights2code.symbolic.engines.infix import parse_infix
-from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.notation import affine_form, branch, simplest_between, simplest_test, weighted_sum
 from weights2code.symbolic.operator_names import operator_set
 from weights2code.symbolic.search.noise_floor import is_white
 
-a, b = Var("a"), Var("b")
+a, b, x, x1 = Var("a"), Var("b"), Var("x"), Var("x", 1)
 
 
 def candidate(expr: Expr, rmse: float, *, exact: bool = False) -> Candidate:
@@ -22,36 +23,45 @@ def candidate(expr: Expr, rmse: float, *, exact: bool = False) -> Candidate:
 
 
 def test_front_is_ordered_and_strictly_better() -> None:
-    front = front_of(
-        [candidate(a + b, 0.1), candidate(a, 0.5), candidate(a + b + 1, 0.2), candidate(a * b - b, 0.01)]
-    )
+    front = front_of([candidate(*of) for of in ((a + b, 0.1), (a, 0.5), (a + b + 1, 0.2), (a * b - b, 0.01))])
     assert [c.expr for c in front] == [a, a + b, a * b - b]
     assert front[0].score == 0
     assert front[2].score == pytest.approx(2 * np.log(10) / 2)
 
 
-def test_pick_takes_the_simplest_exact_one() -> None:
+def test_the_pick_is_the_simplest_exact_one_or_has_the_best_score_near_the_best() -> None:
     front = (candidate(a, 0.5), candidate(a + b, 1e-9, exact=True), candidate(a + b + 1, 1e-12, exact=True))
     assert pick(front).expr == a + b
     assert pick(front, tolerance=1.1).expr == a
-
-
-def test_pick_without_exact_takes_the_best_score_near_the_best() -> None:
-    front = front_of([candidate(a, 1.0), candidate(a + b, 0.011), candidate(a + b + 1, 0.01)])
-    assert pick(front).expr == a + b
+    assert (
+        pick(front_of([candidate(a, 1.0), candidate(a + b, 0.011), candidate(a + b + 1, 0.01)])).expr == a + b
+    )
     with pytest.raises(ValueError, match="empty"):
         pick(())
 
 
-def test_preference_on_bits() -> None:
-    xors = [a + b - 2 * a * b, (a + b) % 2, abs(a - b), op("ne", a, b)]
-    assert sorted(xors, key=preference) == xors[::-1]
-    assert preference((a + b) % 2) < preference(where(a, a, b) * b)
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (op("ne", a, b), abs(a - b)),
+        (abs(a - b), (a + b) % 2),
+        ((a + b) % 2, a + b - 2 * a * b),
+        ((a + b) % 2, where(a, a, b) * b),
+        # long numbers count for more than a node
+        (op("gt", x * x, 0.4), op("gt", abs(x), 0.632455532)),
+        (op("gt", abs(x), 0.6), op("gt", x * x, 0.4)),
+    ],
+)
+def test_preference(better: Expr, worse: Expr) -> None:
+    assert preference(better) < preference(worse)
 
 
 def test_number_cost_orders_numbers_as_people_would() -> None:
     numbers = [0, 1, 2, 0.5, 0.098, 0.0983]
     assert sorted(numbers, key=number_cost) == numbers
+
+
+# -- notation ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -69,10 +79,46 @@ def test_weighted_sum(terms: list[tuple[float, Expr]], constant: float, text: st
     assert str(weighted_sum(terms, constant)) == text
 
 
-def test_tidying_removes_what_says_nothing() -> None:
-    assert tidied(1 * a + 0) == a
-    assert tidied(a - Const(-2)) == a + 2
-    assert tidied(op("le", 3, a)) == op("ge", a, 3)
+@pytest.mark.parametrize(
+    ("found", "written"),
+    [
+        # branches in their shortest form
+        (branch(a > 2, Const(1), Const(0)), "a[t] > 2"),
+        (branch(a > 2, Const(0), Const(1)), "a[t] <= 2"),
+        (branch(a > 2, x1 + 1, x1), "x[t-1] + (a[t] > 2)"),
+        (branch(a > 2, a > b, Const(0)), "a[t] > 2 and a[t] > b[t]"),
+        (branch(a > 2, Const(1), a > b), "a[t] > 2 or a[t] > b[t]"),
+        (branch(a > 2, a, b), "a[t] if a[t] > 2 else b[t]"),
+        # tests are strict on reals unless the data say otherwise
+        (simplest_test(x, 0.38, 0.41), "x[t] > 0.4"),
+        (simplest_test(x, 0.38, 0.4), "x[t] >= 0.4"),
+        (simplest_test(x - x1, -0.1, 0.1), "x[t] > x[t-1]"),
+        # what says nothing goes
+        (tidied(1 * a + 0), "a[t]"),
+        (tidied(a - Const(-2)), "a[t] + 2"),
+        (tidied(op("le", 3, a)), "a[t] >= 3"),
+    ],
+)
+def test_what_is_written(found: Expr, written: str) -> None:
+    assert found == read_formula(written)
+
+
+def test_the_simplest_number_in_a_gap() -> None:
+    assert simplest_between(2.36, 2.43) == 2.4
+    assert simplest_between(-0.3, 4) == 0
+    assert simplest_between(-2.7001, -2.6999) == -2.7
+    assert simplest_between(0.0501, 0.0999) in (0.06, 0.07, 0.08, 0.09)
+    assert simplest_between(7.25, 7.25) == 7.25
+    assert simplest_test(x, 2, 3, whole=True) in (op("gt", x, 2), op("ge", x, 3))
+
+
+def test_affine_formulas_are_recognised_as_they_are_written() -> None:
+    assert affine_form(2 * (a - b) + 3) == ({a: 2, b: -2}, 3)
+    assert affine_form(a * b) is None
+    assert affine_form(a - a) == ({}, 0)
+
+
+# -- engines of others ---------------------------------------------------------------------------------------
 
 
 def test_infix_reads_what_engines_write() -> None:
@@ -88,14 +134,8 @@ def test_infix_reads_what_engines_write() -> None:
 
 def test_operator_names() -> None:
     assert operator_set(None) is None
-    assert operator_set(["relu", "clamp", "cond", "logical_and", "greater"]) == {
-        "relu",
-        "clip",
-        "where",
-        "and",
-        "gt",
-        "lt",
-    }
+    found = operator_set(["relu", "clamp", "cond", "logical_and", "greater"])
+    assert found == {"relu", "clip", "where", "and", "gt", "lt"}
     with pytest.raises(InputError, match="did you mean 'relu'"):
         operator_set(["rleu"])
     with pytest.raises(InputError, match="list of names"):
@@ -104,7 +144,7 @@ def test_operator_names() -> None:
 
 def test_whiteness() -> None:
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (500, 2))
-    assert is_white(X, rng.normal(size=500))
-    assert not is_white(X, 0.01 * np.sin(4 * X[:, 0]) * X[:, 1])
-    assert not is_white(X, np.r_[np.zeros(499), 1.0])
+    rows = rng.uniform(-1, 1, (500, 2))
+    assert is_white(rows, rng.normal(size=500))
+    assert not is_white(rows, 0.01 * np.sin(4 * rows[:, 0]) * rows[:, 1])
+    assert not is_white(rows, np.r_[np.zeros(499), 1.0])

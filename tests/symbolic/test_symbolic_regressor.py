@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,20 @@ import numpy as np
 import pytest
 
 from weights2code.errors import InputError
-from weights2code.language import BITS
+from weights2code.language import BITS, Const
 from weights2code.symbolic import SymbolicRegressor
-from weights2code.symbolic.engine import pick
+from weights2code.symbolic.engine import Candidate, pick
 from weights2code.symbolic.engines.operon import OperonEngine, symbols_for
 from weights2code.symbolic.engines.pysr import PySREngine
 
 GRID = np.array([[i, j] for i in range(5) for j in range(5)], dtype=float)
+
+
+class Frame:
+    columns = ("height", "time")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return GRID
 
 
 def test_fit_predict_score() -> None:
@@ -28,12 +36,12 @@ def test_fit_predict_score() -> None:
     assert str(model.sympy()) == "Abs(x0 - x1)"
     assert model.latex() == r"\left|x0 - x1\right|"
     assert model.n_features_in_ == 2
+    assert SymbolicRegressor().fit(Frame(), GRID.sum(1)).equation() == "height + time"
 
 
 def test_table_has_an_arrow_and_rows() -> None:
-    model = SymbolicRegressor().fit(GRID, (GRID[:, 0] + GRID[:, 1]) % 3)
-    lines = str(model.equations_).splitlines()
-    arrows = [line for line in lines if line.startswith(">>>")]
+    model = SymbolicRegressor().fit(GRID, GRID.sum(1) % 3)
+    arrows = [line for line in str(model.equations_).splitlines() if line.startswith(">>>")]
     assert len(arrows) == 1
     assert arrows[0].endswith("(x0 + x1) % 3")
     rows = model.equations_.rows()
@@ -50,47 +58,31 @@ def test_parameters_follow_scikit_learn() -> None:
     assert repr(model) == "SymbolicRegressor(tolerance=0.1, time_limit=2.0)"
     with pytest.raises(InputError, match="no parameter 'speed'"):
         model.set_params(speed=3)
-
-
-@pytest.mark.slow
-def test_scikit_learn_can_clone_it() -> None:
     sklearn = pytest.importorskip("sklearn.base")
-    model = SymbolicRegressor(tolerance=0.1)
     assert sklearn.clone(model).get_params() == model.get_params()
 
 
-def test_column_names_are_kept() -> None:
-    class Frame:
-        columns = ("height", "time")
-
-        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-            return GRID
-
-    assert SymbolicRegressor().fit(Frame(), GRID[:, 0] + GRID[:, 1]).equation() == "height + time"
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "X", "y", "message"),
     [
-        ({"engine": "julia"}, "no engine 'julia'"),
-        ({"operators": ["abz"]}, "did you mean 'abs'"),
-        ({"tolerance": -1}, "tolerance"),
-        ({"time_limit": 0}, "time_limit"),
-        ({"domains": [BITS]}, "1 domains were given for 2 columns"),
+        ({"engine": "julia"}, GRID, GRID[:, 0], "no engine 'julia'"),
+        ({"operators": ["abz"]}, GRID, GRID[:, 0], "did you mean 'abs'"),
+        ({"tolerance": -1}, GRID, GRID[:, 0], "tolerance"),
+        ({"time_limit": 0}, GRID, GRID[:, 0], "time_limit"),
+        ({"domains": [BITS]}, GRID, GRID[:, 0], "1 domains were given for 2 columns"),
+        ({}, GRID[:, 0], GRID[:, 0], "reshape"),
+        ({}, GRID, np.full(25, np.nan), "nan"),
+        ({}, GRID, np.zeros(3), "shape"),
     ],
 )
-def test_wrong_parameters_are_refused_before_the_search(change: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_is_refused_before_the_search(
+    change: dict[str, Any], X: Any, y: Any, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
-        SymbolicRegressor(**change).fit(GRID, GRID[:, 0])
+        SymbolicRegressor(**change).fit(X, y)
 
 
-def test_wrong_data_are_refused() -> None:
-    with pytest.raises(InputError, match="reshape"):
-        SymbolicRegressor().fit(GRID[:, 0], GRID[:, 0])
-    with pytest.raises(InputError, match="nan"):
-        SymbolicRegressor().fit(GRID, np.full(25, np.nan))
-    with pytest.raises(InputError, match="shape"):
-        SymbolicRegressor().fit(GRID, np.zeros(3))
+def test_what_cannot_be_predicted_is_refused() -> None:
     with pytest.raises(InputError, match="fit"):
         SymbolicRegressor().predict(GRID)
     with pytest.raises(InputError, match="3 columns"):
@@ -98,8 +90,6 @@ def test_wrong_data_are_refused() -> None:
 
 
 def test_package_import_stays_light() -> None:
-    import subprocess
-
     heavy = {"torch", "sympy", "scipy", "z3", "sklearn", "pyoperon"}
     code = f"import sys, weights2code.symbolic as s; s.NativeEngine; print({heavy} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -138,29 +128,19 @@ class PySRRegressor:
 """
 
 
-@pytest.fixture
-def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_pysr_runs_in_a_subprocess_and_its_failures_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pysr.py").write_text(STUB)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    return tmp_path
-
-
-def test_pysr_runs_in_a_subprocess(stub: Path) -> None:
     X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
     model = SymbolicRegressor("pysr", random_state=7, tolerance=1e-6).fit(X, (X[:, 0] > X[:, 1]) + 0.3)
     assert model.equation() == "[x0 > x1] + 0.3"
     assert "pysr" not in sys.modules
-
-
-def test_pysr_failure_names_its_cause(stub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_FAILS", "1")
     with pytest.raises(InputError, match="Julia is not here"):
         SymbolicRegressor("pysr", random_state=7).fit(GRID, GRID[:, 0])
-
-
-def test_missing_pysr_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pysr.py").write_text("raise ModuleNotFoundError(\"No module named 'pysr'\")")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(InputError, match=r"weights2code\[pysr\]"):
         SymbolicRegressor("pysr").fit(GRID, GRID[:, 0])
     with pytest.raises(InputError, match="could not be started"):
@@ -172,9 +152,6 @@ def test_any_engine_object_will_do() -> None:
         name = "mean"
 
         def search(self, X: np.ndarray, y: np.ndarray, **options: Any) -> Any:
-            from weights2code.language import Const
-            from weights2code.symbolic.engine import Candidate
-
             return (Candidate(Const(float(y.mean())), 1, 1.0, 1.0),)
 
     model = SymbolicRegressor(Mean()).fit(GRID, GRID[:, 0])  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from weights2code import tasks
-from weights2code.cli import parser
 from weights2code.language import Recurrence, Retrieval, Step, Var, minimum, op, where
 from weights2code.tasks.words import LanguageWords, explored
 from weights2code.verify import certify
@@ -23,19 +22,6 @@ def matches(pattern):
 
 def text(word):
     return "".join(str(symbol) for symbol in word)
-
-
-def runs(word):
-    return [(found[0], len(found)) for found in re.findall("0+|1+", text(word))]
-
-
-def no_odd_zeros_after_odd_ones(word):
-    odd_ones = False
-    for symbol, length in runs(word):
-        if symbol == "0" and odd_ones and length % 2:
-            return False
-        odd_ones |= symbol == "1" and length % 2 == 1
-    return True
 
 
 def balanced(pairs, deepest=10**9):
@@ -130,45 +116,27 @@ def test_every_task_of_the_suite_has_a_definition_here():
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize("drawn", ["own words", "uniform words"])
-def test_machines_equal_plain_definitions_at_every_prefix(name, drawn):
+def test_machines_equal_plain_definitions(name):
+    """At every prefix of its own words and of uniform ones, and on every short word."""
     task = tasks.get(name)
-    uniform = np.random.default_rng(5)
-    inputs = (
-        task.sample(60, 24, seed=1)[0]
-        if drawn == "own words"
-        else np.stack([uniform.choice(domain.values(), (60, 24)) for domain in task.domains], axis=-1)
-    )
-    answers = task.reference(inputs)
-    for word, answer in zip(as_words(inputs), answers.tolist(), strict=True):
-        assert answer == [int(DEFINITIONS[name](word[: t + 1])) for t in range(len(word))]
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_machines_equal_plain_definitions_on_every_short_word(name):
-    task = tasks.get(name)
-    length = 9 if len(task.domains) == 1 and len(task.domains[0].values()) == 2 else 4
-    grids = np.meshgrid(*[domain.values() for domain in task.domains for _ in range(length)], indexing="ij")
-    inputs = np.stack(grids, axis=-1).reshape(-1, len(task.domains), length).swapaxes(1, 2)
+    values, rng = [domain.values() for domain in task.domains], np.random.default_rng(5)
+    uniform = np.stack([rng.choice(some, (60, 24)) for some in values], axis=-1)
+    for inputs in (task.sample(60, 24, seed=1)[0], uniform):
+        for word, answer in zip(as_words(inputs), task.reference(inputs).tolist(), strict=True):
+            assert answer == [int(DEFINITIONS[name](word[: t + 1])) for t in range(len(word))]
+    length = 9 if len(values) == 1 and len(values[0]) == 2 else 4
+    grids = np.meshgrid(*[some for some in values for _ in range(length)], indexing="ij")
+    inputs = np.stack(grids, axis=-1).reshape(-1, len(values), length).swapaxes(1, 2)
     last = task.reference(inputs)[:, -1]
     assert last.tolist() == [int(DEFINITIONS[name](word)) for word in as_words(inputs)]
 
 
-def test_the_third_grammar_is_said_in_two_ways():
-    for number in range(2**12):
-        word = [number >> k & 1 for k in range(12)]
-        assert no_odd_zeros_after_odd_ones(word) == DEFINITIONS["tomita_3"](word)
-
-
 @pytest.mark.parametrize("task", LANGUAGES, ids=lambda task: task.name)
-@pytest.mark.parametrize("length", [12, 20, 40, 120])
-def test_both_answers_are_common_at_every_length(task, length):
-    _, outputs = task.sample(1500, length, seed=2)
-    values, counts = np.unique(outputs, return_counts=True)
-    if len(values) == 2:
-        assert counts.min() / counts.sum() > 0.19
-    else:
-        assert counts.max() / counts.sum() < 0.5
+def test_both_answers_are_common_at_every_length(task):
+    for length in (12, 20, 40, 120):
+        values, counts = np.unique(task.sample(1500, length, seed=2)[1], return_counts=True)
+        share = counts / counts.sum()
+        assert share.min() > 0.19 if len(values) == 2 else share.max() < 0.5
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -205,10 +173,6 @@ def test_a_sampler_that_follows_a_shorter_counter_still_gives_the_words_of_the_t
     assert task.sampler.machine != task.machine
     depths = task.machine.trace(task.sample(500, 60, seed=4)[0])["depth"]
     assert depths.max() > 12  # deeper than the sampler looks
-
-
-def test_the_command_line_knows_the_suites():
-    assert parser.SUITES == tasks.SUITES
 
 
 x, depth, lowest, state1 = Var("x"), Var("depth"), Var("lowest"), Var("state", 1)

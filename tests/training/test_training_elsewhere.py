@@ -12,7 +12,7 @@ from weights2code import save_network, tasks
 from weights2code.data import fit_layout, from_task
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.training.search import Trained
+from weights2code.training.storage import Trained
 
 
 def made(channels: int = 1) -> DiscreteTransformer:

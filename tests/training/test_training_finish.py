@@ -8,8 +8,8 @@ from weights2code.data import Problem, from_task
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training import climb as climbing
 from weights2code.training import search
+from weights2code.training import train as climbing
 from weights2code.training.ladder import Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe, paper_recipe
 

@@ -21,17 +21,17 @@ from weights2code.language import integers
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training.build import build, fix_lookup, fix_window
+from weights2code.training.build import fix_lookup, fix_window
 from weights2code.training.ladder import (
-    FAST_LADDER,
     LONGEST_WINDOW,
     MOST_OPERANDS,
     ladder_of,
     window_sizes,
 )
 from weights2code.training.loop import to_batch
-from weights2code.training.search import Trained, train_rung
+from weights2code.training.search import train_rung
 from weights2code.training.step import closed_form, member_losses, target_variance
+from weights2code.training.storage import Trained
 
 CPU = torch.device("cpu")
 LENGTH = 8
@@ -55,7 +55,7 @@ def test_a_window_holds_every_channel_at_every_offset_once(channels: int, reach:
     fix_window(model)
     layout, problem = fit_layout("tagging", problem_of(channels).training), problem_of(channels)
     for member in range(2):
-        graph = graph_of(model, member, layout, problem)
+        graph = graph_of(model.weights(), member, layout, problem)
         for node in graph.nodes:
             if not isinstance(node, OperatorNode):
                 continue
@@ -109,7 +109,7 @@ def test_lookups_find_key_value_and_query_by_polishing():
     trained = train_rung(lookup, problem, Settings(), CPU)
     assert trained.fitted
     assert trained.losses[0] < 1e-9
-    graph = graph_of(trained.model, 0, trained.layout, problem)
+    graph = graph_of(trained.weights, 0, trained.layout, problem)
     head = next(node for node in graph.nodes if isinstance(node, RouterNode))
     assert {role: problem.inputs[index] for role, index in head.reads.items()} == {
         "query": "query", "key": "key", "value": "value",
@@ -142,8 +142,8 @@ def test_keys_of_any_size_are_told_apart(ids: Sequence[float], tmp_path: Path):
     assert trained.fitted
     trained.save(tmp_path / "model.safetensors")
     again = Trained.load(tmp_path / "model.safetensors")
-    for model in (trained.model, again.model):
-        graph = graph_of(model, 0, trained.layout, problem)
+    for weights in (trained.weights, again.weights):
+        graph = graph_of(weights, 0, trained.layout, problem)
         np.testing.assert_allclose(graph.run(problem.validation), problem.validation.y, atol=1e-3)
     head = next(node for node in graph.nodes if isinstance(node, RouterNode))
     stream = graph.stream(graph.encode(problem.validation)[0])
@@ -168,18 +168,6 @@ def test_half_of_the_members_do_not_look_at_the_present():
 def test_one_column_has_nothing_to_look_up():
     assert all(rung.kind != "lookup" for rung in ladder_of(problem_of(1), Settings()))
     assert any(rung.kind == "lookup" for rung in ladder_of(problem_of(2), Settings()))
-
-
-@pytest.mark.parametrize("kind", ["window", "lookup"])
-def test_rungs_with_fixed_wirings_can_be_built(kind: str):
-    problem = problem_of(2, 2)
-    for rung in ladder_of(problem, Settings()):
-        if rung.kind == kind:
-            layout = fit_layout(rung.layout, problem.training)
-            model = build(rung, problem, layout.channels, (-1.0, 1.0), 0)
-            channels = torch.from_numpy(layout.encode(problem.training).channels)
-            assert model(channels, HARD).isfinite().all()
-    assert any(rung.kind == kind for rung in FAST_LADDER)
 
 
 # -- the projected closed form -------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from weights2code.data import Layout
-from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.training.search import Trained
+from weights2code.model import Architecture, Weights
+from weights2code.training.storage import Trained
 from weights2code.training.train import at_the_floor, smallest_at_the_floor
 
 
 def rungs(*losses: float) -> list[Trained]:
-    model = DiscreteTransformer(Architecture(1, 1))
+    model = Weights.blank(Architecture(1, 1))
     layout = Layout("tagging", (1.0,), (1.0,))
     return [Trained("rung", "annealed", layout, model, (loss,), (1.0,), False, (), 0.0) for loss in losses]
 

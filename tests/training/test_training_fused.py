@@ -49,6 +49,7 @@ def test_gradients_are_those_of_pytorch(sizes: dict[str, int], length: int, firs
     one, other = (DiscreteTransformer(architecture, 2, seed=1).to(DEVICE) for _ in range(2))
     for model in (one, other):
         model.forbid(1, [0, 4])  # a channel; a head of the first, a sub-MLP of the second
+        model.forbid_offsets(0, [1])
     batch, recipe = batch_of(3, architecture.outputs, length, first), recipe_of(cooled=cooled, leak=0.1)
     recipe = replace(recipe, leak_fades=False)
     variance = target_variance(batch[1], batch[2])

@@ -15,13 +15,13 @@ def test_a_masked_member_is_the_smaller_model() -> None:
     wide.forbid(1, [4, 7, 10, 11, 12, 13])
     data = torch.rand(2, 6, 5)
     with pytest.raises(ValueError, match="read by some member"):
-        narrowed(wide, [0], 2, 1)
+        narrowed(wide.weights(), [0], 2, 1)
     wide.variable_mask[1] = True
     wide.choice_mask[1] = DiscreteTransformer(wide.architecture).choice_mask[0]
     first, second = wide.architecture.stream_width(0), wide.architecture.stream_width(1)
     hidden = [first + 2, first + 4, first + 5, second + 2, second + 4, second + 5]
     wide.forbid(1, hidden)
-    small = narrowed(wide, [1], 2, 1)
+    small = narrowed(wide.weights(), [1], 2, 1).module()
     assert small.architecture == Architecture(channels=2, layers=2, pointer=2, submlps=1)
     assert torch.allclose(small(data, HARD)[0], wide(data, HARD)[1], atol=1e-6)
 
@@ -40,9 +40,9 @@ def test_each_architecture_has_its_own_models() -> None:
     found = train_together(sizes, problem, settings, 2, torch.device("cpu"))
     assert list(found) == list(sizes)
     for one, trained in found.items():
-        assert (trained.model.architecture.heads, trained.model.architecture.submlps) == (
+        assert (trained.weights.architecture.heads, trained.weights.architecture.submlps) == (
             one.heads,
             one.submlps,
         )
         assert list(trained.losses) == sorted(trained.losses)
-        assert len(trained.history[-1].hard_loss) == trained.model.members == 2
+        assert len(trained.history[-1].hard_loss) == trained.weights.members == 2

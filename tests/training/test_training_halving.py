@@ -5,8 +5,7 @@ from dataclasses import replace
 import torch
 
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.training import storage
-from weights2code.training.loop import LEAST_MEMBERS, run_loop, start
+from weights2code.training.loop import LEAST_MEMBERS, load_loop, run_loop, save_loop, start
 from weights2code.training.recipes import Recipe
 
 RECIPE = Recipe(members=20, epochs=6, steps_per_epoch=3, batch=16, tune_steps=0, halvings=(0.34, 0.67))
@@ -54,13 +53,13 @@ def test_a_checkpoint_after_a_halving_goes_on_alike(tmp_path):
 
     def stop(state):
         if state.epoch == 3:
-            storage.save_loop(tmp_path / "checkpoint", state, {"seed": 3})
+            save_loop(tmp_path / "checkpoint", state, {"seed": 3})
             raise Stop
 
     try:
         run_loop(cut, data(), data(), RECIPE, seed=3, on_epoch=stop)
     except Stop:
-        assert storage.load_loop(tmp_path / "checkpoint", resumed, RECIPE, {"seed": 3})
+        assert load_loop(tmp_path / "checkpoint", resumed, RECIPE, {"seed": 3})
     assert resumed.model.members == 10
     run_loop(resumed, data(), data(), RECIPE, seed=3)
     assert torch.equal(resumed.model.choices, whole.model.choices)

@@ -45,39 +45,30 @@ def test_samples_of_both_recipes():
     assert all(rung.recipe.samples == SAMPLES["fast"] for rung in FAST_LADDER)
 
 
-@pytest.mark.parametrize("name", ["freebody", "gravity"])
-def test_the_papers_exceptions(name: str):
-    (rung,) = paper_rungs(name)
-    assert (rung.recipe.epochs, rung.recipe.learning_rate) == (100, 0.01)
+GRID = [(layers, heads, submlps) for layers in (1, 2) for heads in (2, 3) for submlps in (2, 3)]
 
 
-def test_the_papers_architecture_of_a_task():
-    (rung,) = paper_rungs("bit_addition")
-    assert [rung.sizes[name] for name in ("layers", "pointer", "submlps")] == [2, 4, 4]
-    assert rung.members == 3
-
-
-def test_the_papers_grid_for_other_tasks():
-    grid = paper_rungs("Div_5")
-    sizes = [(rung.sizes["layers"], rung.sizes["pointer"], rung.sizes["submlps"]) for rung in grid]
-    assert sizes == [(l, h, m) for l in (1, 2) for h in (2, 3) for m in (2, 3)]
-    assert all(rung.recipe.epochs == 50 for rung in grid)
-
-
-def test_the_papers_task_formulation():
-    """Stateless tasks are tagged; the others continue the text [x_1..x_n, y_1..y_n]."""
-    (tagged,) = paper_rungs("sum_last2")
-    assert tagged.layout == "autoregressive"
-    assert all(not variant.past for variant in tagged.variants)
-    (continued,) = paper_rungs("sum")
-    assert continued.layout == "concat"
-    (asked,) = paper_rungs("sum", layout="autoregressive")
-    assert all(variant.past for variant in asked.variants)
-
-
-def test_a_fixed_architecture_in_the_papers_recipe_has_pointer_heads():
-    (rung,) = paper_rungs("sum_last2", layers=2, heads=3, submlps=1)
-    assert (rung.sizes["layers"], rung.sizes["pointer"], rung.sizes["location"]) == (2, 3, 0)
+@pytest.mark.parametrize(
+    ("name", "settings", "sizes", "epochs", "layout"),
+    [
+        ("freebody", {}, [(2, 2, 3)], 100, "concat"),  # with gravity the paper's exception
+        ("gravity", {}, [(2, 2, 3)], 100, "concat"),
+        ("bit_addition", {}, [(2, 4, 4)], 50, "concat"),
+        ("Div_5", {}, GRID, 50, "concat"),  # not in the paper
+        ("sum_last2", {}, [(1, 2, 2)], 50, "tagging"),  # stateless: tagged
+        ("sum", {}, [(1, 2, 2)], 50, "concat"),  # the others continue the text [x_1..x_n, y_1..y_n]
+        ("sum", {"layout": "autoregressive"}, [(1, 2, 2)], 50, "autoregressive"),
+        ("sum_last2", {"layers": 2, "heads": 3, "submlps": 1}, [(2, 3, 1)], 50, "tagging"),
+    ],
+)
+def test_the_papers_architectures(name: str, settings: dict, sizes: list, epochs: int, layout: str):
+    rungs = paper_rungs(name, **settings)
+    assert [(r.sizes["layers"], r.sizes["pointer"], r.sizes["submlps"]) for r in rungs] == sizes
+    for rung in rungs:
+        assert (rung.recipe.epochs, rung.recipe.learning_rate, rung.members) == (epochs, 0.01, 3)
+        past = {variant.past for variant in rung.variants}
+        assert (rung.layout if rung.layout == "concat" or past != {False} else "tagging") == layout
+        assert not rung.sizes.get("location")
 
 
 def test_overrides():

@@ -19,8 +19,7 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search
-from weights2code.training.climb import climb
-from weights2code.training.train import rungs_of, train
+from weights2code.training.train import climb, rungs_of, train
 
 #: The command line, with a checkpoint after every epoch however short, so that every kind of stop occurs.
 #: After so many seconds of work, waiting not counted, a signal that nobody handles ends it, wherever it is.
@@ -101,7 +100,7 @@ def test_stopped_after_an_epoch(after: int, tmp_path: Path):
     with begin(tmp_path / "whole", "bitwise_xor", SMALL) as folder:
         train(problem, SMALL, folder)
 
-    def cut(stage: str, done: int, total: int, loss: float, temperature: float) -> None:
+    def cut(stage: str, done: int, *_: object) -> None:
         if done == after:
             raise Stop
 
@@ -126,7 +125,7 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
         assert trained.fitted
     assert done[-1] < settings.epochs
 
-    def cut(stage: str, epoch: int, *_: float) -> None:
+    def cut(stage: str, epoch: int, *_: object) -> None:
         if epoch == done[-1]:
             raise Stop
 
@@ -146,7 +145,7 @@ def test_finished_rungs_are_not_trained_again(tmp_path: Path):
         climbing = rungs_of(problem, settings, folder, lambda stage, *_: stages.append(stage))
         again = list(islice(climbing, 4))
     assert [trained.rung for trained in again[:3]] == first
-    assert stages == [again[3].rung]
+    assert stages == [f"network {again[3].rung}"]
 
 
 def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
@@ -173,7 +172,7 @@ def test_every_rung_goes_on_from_every_epoch(tmp_path: Path):
     problem = problem_of("Evens_Detector", settings)
     whole = [(trained.rung, len(trained.history)) for trained in climb(problem, settings, tmp_path / "whole")]
 
-    def cut(stage: str, epoch: int, *_: float) -> None:
+    def cut(stage: str, epoch: int, *_: object) -> None:
         raise Stop
 
     stops = 0

@@ -55,7 +55,7 @@ def test_every_setting_is_an_option_and_every_option_a_setting():
     command = commands_of(build_parser())["run"]
     options = {action.dest: action for action in command._actions}
     other = {"help", "task", "out", "quiet", "json"}
-    assert set(options) - other == {field.name for field in fields(Settings)}
+    assert set(options) - other - {"architecture"} == {field.name for field in fields(Settings)}
     assert all(options[field.name].help for field in fields(Settings))
 
 
@@ -67,6 +67,37 @@ def test_options_become_settings():
     assert settings_from(parser.parse_args(text.split())) == Settings(
         seed=5, recipe="paper", heads=0, hide=("y[t-1]", "y[t-2]"), time_limit=3.5
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("--architecture L2H3M2", {"layers": 2, "heads": 3, "submlps": 2}),
+        ("--architecture l1p2m0", {"layers": 1, "pointer": 2, "submlps": 0}),
+        (
+            "--architecture K4U32E1A2S3 --arity 4",
+            {"arity": 4, "hidden": 32, "equality": 1, "mean": 2, "sum": 3},
+        ),
+    ],
+)
+def test_an_architecture_in_one_word(text: str, sizes: dict[str, int]):
+    options = build_parser().parse_args(["run", "sum", *text.split()])
+    assert settings_from(options) == Settings(**sizes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("L2X3", "cannot read the architecture 'L2X3'"),
+        ("L2L3", "each once"),
+        ("2L", "cannot read"),
+        ("L2 --layers 3", "--architecture and --layers ask for 2 and 3 layers"),
+        ("L2K0", "--arity must be at least 1"),
+    ],
+)
+def test_an_architecture_that_is_none_is_refused(text: str, sentence: str):
+    with pytest.raises(InputError, match=sentence):
+        settings_from(build_parser().parse_args(["run", "sum", "--architecture", *text.split()]))
 
 
 def test_rungs_are_named_with_commas_and_known():

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
 from weights2code.errors import InputError
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search, storage
-from weights2code.training.climb import climb
-from weights2code.training.search import Trained
-from weights2code.training.train import train
+from weights2code.training.storage import Trained
+from weights2code.training.train import climb, train
 
 SETTINGS = Settings(samples=128, layers=1, heads=1, submlps=1, epochs=2, members=2)
 
@@ -77,9 +76,9 @@ def test_a_header_that_does_not_fit_is_refused(model: Path, header: dict[str, An
         None,
         lambda old: old[:1],
         lambda old: old[:, :, :1],
-        lambda old: old.to(torch.float16),
-        lambda old: old.to(torch.int64),
-        lambda old: torch.full_like(old, torch.nan),
+        lambda old: old.astype(np.float16),
+        lambda old: old.astype(np.int64),
+        lambda old: np.full_like(old, np.nan),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(model: Path, make: Any, tmp_path: Path):
@@ -96,10 +95,10 @@ def test_a_model_of_other_columns_is_refused(model: Path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda tensors, header: tensors.update({"optimizer.0.exp_avg": torch.zeros(1)}),
+        lambda tensors, header: tensors.update({"optimizer.0.exp_avg": np.zeros(1)}),
         lambda tensors, header: tensors.pop("optimizer.0.step"),
-        lambda tensors, header: tensors.update({"choices.0": torch.zeros(1, 1)}),
-        lambda tensors, header: tensors.update({"model.head": torch.zeros(0, 1, 1)}),
+        lambda tensors, header: tensors.update({"choices.0": np.zeros((1, 1))}),
+        lambda tensors, header: tensors.update({"model.head": np.zeros((0, 1, 1))}),
         lambda tensors, header: header.update(epoch=10**9),
         lambda tensors, header: header.update(epoch="1"),
         lambda tensors, header: header.update(history=[]),
@@ -126,7 +125,7 @@ def test_a_damaged_checkpoint_is_refused(damage: Any, tmp_path: Path, monkeypatc
 def test_choices_that_are_none_are_refused(model: Path, value: int, tmp_path: Path):
     """All options ruled out, or those allowed that only a later choice has."""
     tensors, header = storage.read_tensors(model)
-    tensors["mask.choice_mask"] = torch.full_like(tensors["mask.choice_mask"], value)
+    tensors["mask.choice_mask"] = np.full_like(tensors["mask.choice_mask"], value)
     storage.write_tensors(tmp_path / "changed.safetensors", tensors, header)
     with pytest.raises(InputError, match="has no option, or one that is not there"):
         Trained.load(tmp_path / "changed.safetensors")
