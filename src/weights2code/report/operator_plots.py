@@ -17,139 +17,94 @@ from weights2code.language import evaluate
 from weights2code.report.node_names import short_name
 from weights2code.report.svg import Drawing, Frame, beside, heat, legend, number, spread, text
 
-#: A column with at most this many different values is drawn value by value.
-FEW = 8
-GRID = 28
-SIDE = 190.0
+#: A column with at most this many different values is drawn value by value, a map of few has numbers in it.
+FEW, FEW_CELLS = 8, 36
+GRID, POINTS = 28, 160
+SIDE, LEFT, TOP = 190.0, 56.0, 30.0
 
 
 def operator_drawing(explained: ExplainedGraph, index: int, values: np.ndarray) -> Drawing | None:
     """What the sub-MLP computes and what the formula computes; None where it reads nothing."""
     node, fit = explained.graph.nodes[index], explained.operators[index]
     assert isinstance(node, OperatorNode)
-
-    def name(operand: int) -> str:
-        return short_name(explained, operand)
-
     if not fit.operands:
         return None
     units = explained.graph.units()
-    flat = values.reshape(-1, values.shape[2]) * units
-    rest = {operand: _typical(flat[:, operand]) for operand in fit.operands}
+    seen = values.reshape(-1, values.shape[2]) * units
+    rest = {operand: float(np.quantile(seen[:, operand], 0.5, method="nearest")) for operand in fit.operands}
 
-    def network(points: dict[int, np.ndarray]) -> np.ndarray:
-        shape = np.broadcast_shapes(*(np.shape(v) for v in points.values()))
-        columns = [np.broadcast_to(points.get(o, rest.get(o, 0.0)) / units[o], shape) for o in node.operands]
-        return node.apply(np.stack(columns, -1))
-
-    def formula(points: dict[int, np.ndarray]) -> np.ndarray:
-        shape = np.broadcast_shapes(*(np.shape(v) for v in points.values()))
-        inputs = {node_variable(o): points.get(o, np.full(shape, rest[o])) for o in fit.operands}
+    def both(points: dict[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        shape = np.broadcast_shapes(*(np.shape(some) for some in points.values()))
+        at = {o: np.broadcast_to(points.get(o, rest.get(o, 0.0)), shape) for o in (*node.operands, *rest)}
         with np.errstate(all="ignore"):
-            return np.broadcast_to(evaluate(fit.formula, inputs), shape).astype(float)
+            fitted = evaluate(fit.formula, {node_variable(o): at[o] for o in fit.operands})
+        network = node.apply(np.stack([at[o] / units[o] for o in node.operands], -1))
+        return network, np.broadcast_to(fitted, shape).astype(float)
 
     title = f"Sub-MLP {node.name} and its formula"
     if len(fit.operands) == 1:
-        body, width, height, words = _curve(fit.operands[0], flat, network, formula, name)
+        (only,) = fit.operands
+        body, size, words = _curve(seen[:, only], short_name(explained, only), lambda at: both({only: at}))
     else:
-        first, second = _strongest(node, fit.operands, flat, units)
-        body, width, height, words = _map(first, second, flat, network, formula, name)
-        fixed = [f"{name(o)} = {number(rest[o])}" for o in fit.operands if o not in (first, second)]
-        if fixed:
-            words += f" A slice: {', '.join(fixed)}."
-    return Drawing(f"operator_{node.name}", width, height, body, title, words)
-
-
-Function = Callable[[dict[int, np.ndarray]], np.ndarray]
+        moves = {o: float(np.ptp(both({o: _levels(seen[:, o])})[0])) for o in fit.operands}
+        drawn = sorted(sorted(fit.operands, key=lambda o: -moves[o])[:2])
+        levels = [_levels(seen[:, o]) for o in drawn]
+        grid = dict(zip(drawn, (levels[0][None, :], levels[1][::-1][:, None]), strict=True))
+        body, size, words = _maps(both(grid), levels, [short_name(explained, o) for o in drawn])
+        fixed = [f"{short_name(explained, o)} = {number(rest[o])}" for o in fit.operands if o not in drawn]
+        words += f" A slice: {', '.join(fixed)}." if fixed else ""
+    return Drawing(f"operator_{node.name}", *size, body, title, words)
 
 
 def _curve(
-    operand: int,
-    flat: np.ndarray,
-    network: Function,
-    formula: Function,
-    name: Callable[[int], str],
-) -> tuple[str, float, float, str]:
-    seen = flat[:, operand]
+    seen: np.ndarray, name: str, both: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+) -> tuple[str, tuple[float, float], str]:
     low, high = spread([float(seen.min()), float(seen.max())])
-    grid = np.linspace(low, high, 160)
-    model, fitted = network({operand: grid}), formula({operand: grid})
-    frame = Frame.at((52, 40, 330, 170), (low, high), spread([*model, *fitted]))
-    sample = np.unique(seen)
-    sample = sample[np.linspace(0, len(sample) - 1, min(len(sample), 40)).astype(int)]
-    few = len(np.unique(seen)) <= FEW
+    grid = np.linspace(low, high, POINTS)
+    network, fitted = both(grid)
+    frame = Frame.at((52, 40, 330, 170), (low, high), spread([*network, *fitted]))
+    different = np.unique(seen)
+    some = different[np.linspace(0, len(different) - 1, min(len(different), 40)).astype(int)]
+    marks = [("line second", "sub-MLP"), ("line dashed", "formula"), ("dot", "values in the data")]
     body = (
-        legend(
-            52, 14, [("line second", "sub-MLP"), ("line dashed", "formula"), ("dot", "values in the data")]
-        )
-        + frame.axes("", name(operand), sample.tolist() if few else None)
-        + frame.line(grid.tolist(), model.tolist(), "line second wide")
+        legend(52, 14, marks)
+        + frame.axes("", name, some.tolist() if len(different) <= FEW else None)
+        + frame.line(grid.tolist(), network.tolist(), "line second wide")
         + frame.line(grid.tolist(), fitted.tolist(), "line dashed")
-        + frame.dots(sample.tolist(), network({operand: sample}).tolist())
+        + frame.dots(some.tolist(), both(some)[0].tolist())
     )
-    return body, 400, 252, f"Its value over {name(operand)}, from {number(low)} to {number(high)}."
+    return body, (400, 252), f"Its value over {name}, from {number(low)} to {number(high)}."
 
 
-def _map(
-    first: int,
-    second: int,
-    flat: np.ndarray,
-    network: Function,
-    formula: Function,
-    name: Callable[[int], str],
-) -> tuple[str, float, float, str]:
-    across, down = _levels(flat[:, first]), _levels(flat[:, second])
-    points = {first: across[None, :], second: down[::-1][:, None]}  # the second operand grows upwards
-    model, fitted = network(points), formula(points)
-    finite = np.concatenate([model.ravel(), fitted[np.isfinite(fitted)]])
+def _maps(
+    both: tuple[np.ndarray, np.ndarray], levels: list[np.ndarray], names: list[str]
+) -> tuple[str, tuple[float, float], str]:
+    """The sub-MLP's values and the formula's, the second operand growing upwards."""
+    across, down = levels
+    finite = np.concatenate([shown[np.isfinite(shown)] for shown in both])
     low, high = float(finite.min()), float(finite.max())
-    cell = SIDE / len(across), SIDE / len(down)
-    parts, lefts, top = [], (56.0, 56.0 + SIDE + 34), 30.0
-    for left, heading, shown in zip(lefts, ("Sub-MLP", "Formula"), (model, fitted), strict=True):
-        parts.append(text(left, 14, heading, "panel-title"))
-        parts.append(heat(shown, left, top, cell, low, high))
-        if shown.size <= 36:
-            parts += _cell_numbers(shown, left, top, cell, low, high)
-        parts += [
-            text(left + (column + 0.5) * cell[0], top + SIDE + 15, number(value, 3), "tick middle")
-            for column, value in _marks(across)
-        ]
-        parts.append(text(left + SIDE / 2, top + SIDE + 31, name(first), "tick middle"))
-    parts += [
-        text(lefts[0] - 6, top + SIDE - (row + 0.5) * cell[1] + 3.5, number(value, 3), "tick end")
-        for row, value in _marks(down)
-    ]
-    parts.append(beside(12, top + SIDE / 2, name(second)))
-    parts.append(_shade_key(lefts[1] + SIDE + 18, top, low, high))
-    gap = float(np.nanmax(np.abs(model - fitted)))
+    cell, parts = (SIDE / len(across), SIDE / len(down)), list[str]()
+    lefts = (LEFT, LEFT + SIDE + 34)
+    for left, heading, shown in zip(lefts, ("Sub-MLP", "Formula"), both, strict=True):
+        parts += [text(left, 14, heading, "panel-title"), heat(shown, left, TOP, cell, low, high)]
+        for (row, column), value in np.ndenumerate(shown) if shown.size <= FEW_CELLS else ():
+            dark = value - low > 0.66 * (high - low)
+            at = left + (column + 0.5) * cell[0], TOP + (row + 0.5) * cell[1] + 4
+            parts.append(text(*at, number(float(value), 3), "cell on-dark" if dark else "cell"))
+        for place in _marked(across):
+            at = left + (place + 0.5) * cell[0], TOP + SIDE + 15
+            parts.append(text(*at, number(float(across[place]), 3), "tick middle"))
+        parts.append(text(left + SIDE / 2, TOP + SIDE + 31, names[0], "tick middle"))
+    for place in _marked(down):
+        at = LEFT - 6, TOP + SIDE - (place + 0.5) * cell[1] + 3.5
+        parts.append(text(*at, number(float(down[place]), 3), "tick end"))
+    parts.append(beside(12, TOP + SIDE / 2, names[1]))
+    gap = float(np.nanmax(np.abs(both[0] - both[1])))
     words = (
-        f"Both over {name(first)} and {name(second)}; on this grid they differ by at most {number(gap, 3)}."
+        f"Both over {names[0]} and {names[1]}, from {number(low, 3)} (light) to {number(high, 3)} (dark); "
+        f"on this grid they differ by at most {number(gap, 3)}."
     )
-    return "".join(parts), lefts[1] + SIDE + 84, top + SIDE + 40, words
-
-
-def _shade_key(left: float, top: float, low: float, high: float) -> str:
-    ramp = np.linspace(1, 0, 24)[:, None]
-    return (
-        heat(ramp, left, top, (10, SIDE / 24), 0.0, 1.0)
-        + text(left + 16, top + 8, number(high, 3), "tick")
-        + text(left + 16, top + SIDE, number(low, 3), "tick")
-    )
-
-
-def _cell_numbers(
-    shown: np.ndarray, left: float, top: float, cell: tuple[float, float], low: float, high: float
-) -> list[str]:
-    span = high - low or 1.0
-    return [
-        text(
-            left + (column + 0.5) * cell[0],
-            top + (row + 0.5) * cell[1] + 4,
-            number(float(value), 3),
-            "cell on-dark" if (value - low) / span > 0.66 else "cell",
-        )
-        for (row, column), value in np.ndenumerate(shown)
-    ]
+    return "".join(parts), (lefts[1] + SIDE + 20, TOP + SIDE + 40), words
 
 
 def _levels(column: np.ndarray) -> np.ndarray:
@@ -158,29 +113,7 @@ def _levels(column: np.ndarray) -> np.ndarray:
     return different if len(different) <= FEW else np.linspace(different[0], different[-1], GRID)
 
 
-def _marks(levels: np.ndarray) -> list[tuple[int, float]]:
-    """Which cells carry a number on the axis."""
-    chosen = range(len(levels)) if len(levels) <= FEW else (0, len(levels) // 2, len(levels) - 1)
-    return [(i, float(levels[i])) for i in chosen]
-
-
-def _typical(column: np.ndarray) -> float:
-    """A value that occurs, in the middle of what occurs."""
-    ordered = np.sort(column)
-    return float(ordered[len(ordered) // 2])
-
-
-def _strongest(
-    node: OperatorNode, operands: tuple[int, ...], flat: np.ndarray, units: np.ndarray
-) -> tuple[int, int]:
-    effect = {
-        operand: sum(
-            float(np.abs(node.output_weight * node.hidden_weight[:, slot]).sum())
-            for slot, other in enumerate(node.operands)
-            if other == operand
-        )
-        * float(flat[:, operand].std() / units[operand])
-        for operand in operands
-    }
-    first, second = sorted(operands, key=lambda o: -effect[o])[:2]
-    return (first, second) if first < second else (second, first)
+def _marked(levels: np.ndarray) -> list[int]:
+    """The levels that carry a number on the axis."""
+    count = len(levels)
+    return list(range(count)) if count <= FEW else [0, count // 2, count - 1]
