@@ -1,7 +1,6 @@
 """Shared by the tests of the report: contents of a page, and a run folder written by hand."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,20 +27,19 @@ TRIED = Attempt("pairs", 0, 1e-9, verdict="proved", origin="written by hand")
 
 
 def certificate(verdict: Verdict = "proved", **other):
-    plain = Certificate(
-        verdict,
-        "complete exploration of 2 states",
-        ("bits",),
-        "every length",
-        (10, 40),
-        Agreement(40, 0.0, 0.0, 1.0),
-        model=Agreement(40, 1e-9, 1e-10, 1.0),
-        versions={"python": "3.11"},
-        seed=1,
-        by_length={10: Agreement(20, 0.0, 0.0, 1.0), 40: Agreement(20, 0.0, 0.0, 1.0)},
-        proof=Offered(kind="closure", transitions=6),
-    )
-    return replace(plain, **other)
+    facts = {
+        "method": "complete exploration of 2 states",
+        "domain": ("bits",),
+        "covers": "every length",
+        "lengths": (10, 40),
+        "target": Agreement(40, 0.0, 0.0, 1.0),
+        "model": Agreement(40, 1e-9, 1e-10, 1.0),
+        "versions": {"python": "3.11"},
+        "seed": 1,
+        "by_length": {10: Agreement(20, 0.0, 0.0, 1.0), 40: Agreement(20, 0.0, 0.0, 1.0)},
+        "proof": Offered(kind="closure", transitions=6),
+    }
+    return Certificate(verdict, **(facts | other))
 
 
 def contents_of(program, **other):

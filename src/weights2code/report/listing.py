@@ -6,7 +6,7 @@ import keyword
 import re
 from html import escape
 
-#: Longer texts are cut: nobody reads them on a page, and no run writes them.
+#: Longer texts are cut and stay plain: nobody reads them on a page, and no run writes them.
 LONGEST = 200_000
 #: What has a colour, by its class in the style sheet; what no pattern knows stays as it is.
 COLOURED = re.compile(
@@ -19,11 +19,11 @@ COLOURED = re.compile(
 
 def listing(source: str) -> str:
     """The text with keywords, strings, comments and numbers marked."""
-    more = len(source) - LONGEST
-    shown = source[:LONGEST]
+    if len(source) > LONGEST:
+        return f"{escape(source[:LONGEST])}\n... ({len(source) - LONGEST} more characters)"
     parts, at = [], 0
-    for found in COLOURED.finditer(shown):
-        parts += [escape(shown[at : found.start()])]
-        parts += [f'<span class="{found.lastgroup}">{escape(found[0])}</span>']
+    for found in COLOURED.finditer(source):
+        parts.append(escape(source[at : found.start()]))
+        parts.append(f'<span class="{found.lastgroup}">{escape(found[0])}</span>')
         at = found.end()
-    return "".join([*parts, escape(shown[at:])]) + f"\n... ({more} more characters)" * (more > 0)
+    return "".join([*parts, escape(source[at:])])

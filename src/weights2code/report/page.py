@@ -16,9 +16,9 @@ from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.contents import Contents
 from weights2code.report.graph_drawing import graph_drawing
-from weights2code.report.head import VERDICTS, head
+from weights2code.report.head import COLOURS, head
 from weights2code.report.javascript import literal, machine
-from weights2code.report.sections import Figures, made_sections
+from weights2code.report.sections import DETAILS, Figures, made_sections
 from weights2code.report.svg import asset, light_colours, number
 from weights2code.report.templating import rendered, style
 from weights2code.verify import Certificate
@@ -32,6 +32,7 @@ def page(contents: Contents) -> str:
         title=contents.source,
         kicker=_kicker(contents),
         head=head(contents),
+        details=DETAILS,
         sections=made_sections(contents, Figures()),
         notes=contents.notes,
         config=contents.config,
@@ -49,7 +50,7 @@ def fragment(program: Program, certificate: Certificate, explained: ExplainedGra
     return rendered(
         "fragment.html",
         colours=light_colours(),
-        colour=VERDICTS[certificate.verdict][0],
+        colour=COLOURS[certificate.verdict],
         typeset=Markup(mathml.rule(program.recurrence, program.categories)),
         claim=claim,
         basis=basis,

@@ -35,12 +35,12 @@ from weights2code.verify.links import NetworkCertificate
 
 #: How a program came about, in words for readers who did not follow the method.
 ORIGINS: dict[str, str] = {
-    Origin.LEAVES: "The trained network showed which values the output depends on; the "
-    "formula was then found by symbolic regression on just those values.",
+    Origin.LEAVES: "The trained network showed which values decide the output; a short formula of them was "
+    "then searched for.",
     Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
     "as a short formula, and the output follows from them.",
-    Origin.ROWS: "The rows themselves showed which values the output depends on; the formula was then found "
-    "by symbolic regression on just those values. A network was made for the rule, and compared with it.",
+    Origin.ROWS: "The rows themselves showed which values decide the output; a short formula of them was "
+    "then searched for. A network was made for the rule, and compared with it.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
@@ -106,7 +106,7 @@ def rule_section(contents: Contents, _: Figures) -> Data:
     """Long rules as tables: the first row that fits counts."""
     tables = [
         {
-            "heads": (*found.tested, f"{found.name}[t]"),
+            "heads": (*found.tested, f"then {found.name} is"),
             "rows": [
                 (*((tests or {found.tested[0]: "otherwise"}).get(what, "") for what in found.tested), gives)
                 for tests, gives in found.cases[:MOST_CASES]
@@ -163,13 +163,13 @@ def verdict_section(contents: Contents, _: Figures) -> Data:
     certificate, program = contents.certificate, contents.program
     if certificate is None or program is None:
         return None
-    against = "its specification" if certificate.domain else "held-out targets"
-    rows = [(f"program against {against}", certificate.target)]
+    against = "its specification" if certificate.domain else "sequences kept back"
+    rows = [(f"the program against {against}", certificate.target)]
     if len(certificate.by_length) > 1:
         rows += [(f"length {length}", numbers) for length, numbers in sorted(certificate.by_length.items())]
     if certificate.model is not None:
-        rows.append(("program against the discrete model", certificate.model))
-    heads = ("agreement", "sequences", "largest error", "RMSE", "accuracy")
+        rows.append(("the program against the trained network", certificate.model))
+    heads = ("what was compared", "sequences", "largest error", "root mean square", "right")
     wrong, checked = certificate.counterexample, certificate.listing
     return {
         "certificate": certificate,
@@ -237,6 +237,8 @@ def prediction_section(contents: Contents, figure: Figures) -> Data:
     if program is None or certificate is None or contents.fresh is None:
         return None
     drawings = prediction_drawings(program, contents.fresh, one_step=certificate.one_step)
+    if not drawings:
+        return None
     return {"drawn": list(map(figure, drawings)), "left": len(program.recurrence.outputs) - OUTPUTS}
 
 
@@ -307,23 +309,25 @@ def attempts_section(contents: Contents, _: Figures) -> Data:
     return {"attempts": said} if said else None
 
 
-#: In the order of the page: anchor, heading, function.
+#: In the order of the page: anchor, heading, function. From `DETAILS` on it is for those who want to know
+#: how the rule was found and checked.
 SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], Data]], ...] = (
     ("try", "Try it", try_section),
-    ("program", "Program", program_section),
     ("rule", "The rule as a table", rule_section),
-    ("thresholds", "Thresholds", threshold_section),
-    ("alternatives", "Other rules", alternatives_section),
     ("states", "What it remembers", state_section),
     ("wrong", "What the rule misses", wrong_section),
-    ("verdict", "What the verdict rests on", verdict_section),
+    ("thresholds", "Thresholds", threshold_section),
+    ("alternatives", "Other rules", alternatives_section),
     ("predictions", "Predictions and targets", prediction_section),
-    ("graph", "How the model computes it", graph_section),
+    ("program", "Program", program_section),
+    ("verdict", "What the verdict rests on", verdict_section),
+    ("graph", "How the network computes it", graph_section),
     ("attention", "Attention", attention_section),
     ("operators", "Sub-MLPs", operator_section),
     ("training", "Training", training_section),
     ("attempts", "What was tried", attempts_section),
 )
+DETAILS = "verdict"
 
 
 class Section(NamedTuple):

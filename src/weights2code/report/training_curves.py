@@ -36,7 +36,9 @@ def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
     lowest = min((v for line in epochs for v in line["hard_loss"] if v is not None), default=None)
     told = "" if lowest is None else f" Lowest hard loss {lowest:.2g}."
     title = "Loss, temperature, agreement and discrepancy over training"
-    return Drawing("training", WIDTH, TOP + 2 * PANEL_HEIGHT + GAP + 40, body, title, f"Rungs: {names}.{told}")
+    return Drawing(
+        "training", WIDTH, TOP + 2 * PANEL_HEIGHT + GAP + 40, body, title, f"Rungs: {names}.{told}"
+    )
 
 
 def _panel(
