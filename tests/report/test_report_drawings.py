@@ -15,13 +15,12 @@ from case_table import PROGRAMS
 from weights2code.data import from_arrays
 from weights2code.explain import ExplainedGraph
 from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.graph import OperatorNode, RouterNode
+from weights2code.graph import RouterNode
 from weights2code.language import op
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.graph_layout import Box, place
 from weights2code.report.node_names import short_name
-from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import prediction_drawings
 from weights2code.report.svg import Frame, Scale, heat, number, spread
 from weights2code.report.training_curves import training_drawing
@@ -127,34 +126,6 @@ def test_attention_patterns():
     assert largest[1, 1] == pytest.approx(first)
     drawing = attention_drawing(node, same, "Equality retrieval")
     assert "null" in texts(drawing)
-
-
-def operator_graph(graph, operands, weight):
-    node = OperatorNode(
-        "V4_MLP_L0M0", operands, np.array(weight), np.zeros(len(weight)), np.ones(len(weight)), 0.0
-    )
-    return replace(graph, nodes=(*graph.nodes[:4], node, graph.nodes[5]))
-
-
-def test_sub_mlps_as_curve_map_and_slice(graph):
-    x = np.random.default_rng(0).integers(0, 2, (40, 10, 1)).astype(float)
-    sequences = from_arrays(x, x)
-    channels = graph.layout.encode(sequences, np.float64).channels.transpose(2, 1, 0)
-
-    def draw(operands, weight, formula, used):
-        made = operator_graph(graph, operands, weight)
-        fit = OperatorFit(used, formula, "formula", 0.0, 0.1)
-        drawing = operator_drawing(ExplainedGraph(made, {}, {4: fit}), 4, made.stream(channels))
-        assert drawing is not None
-        return drawing
-
-    curve = draw((0, 0), [[1.0, 0.0]], op("relu", V(0)), (0,))
-    assert "over x[t]" in curve.description
-    surface = draw((0, 2), [[1.0, -1.0], [-1.0, 1.0]], op("abs", V(0) - V(2)), (0, 2))
-    assert "differ by at most 0." in surface.description
-    assert texts(surface).count("1") >= 4  # both diagonals, in both panels
-    piece = draw((0, 2, 3), [[2.0, -1.0, 0.1]], op("relu", 2 * V(0) - V(2) + 0.1 * V(3)), (0, 2, 3))
-    assert "A slice: y[t-3] = 0" in piece.description
 
 
 def test_training_curves_survive_gaps():

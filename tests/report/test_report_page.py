@@ -213,7 +213,7 @@ def test_plots_as_files(run_folder):
     with open_existing(run_folder) as folder:
         files = write_plots(folder, "svg")
     names = {path.name for path in files}
-    assert {"graph.svg", "training.svg", "predictions_y.svg", "operator_V4_MLP_L0M0.svg"} <= names
+    assert {"graph.svg", "training.svg", "predictions_y.svg"} <= names
     assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in files)
 
 

@@ -24,7 +24,6 @@ from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import percent
 from weights2code.report.listing import listing
 from weights2code.report.node_names import indexed, readable, short_name
-from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number
@@ -264,33 +263,30 @@ def attention_section(contents: Contents, figure: Figures) -> Data:
                 "name": node.name,
                 "words": _inside(found.words),
                 "drawn": figure(attention_drawing(node, pattern(node, values, valid), found.words)),
-                "pairs": [*_evidence(found), ("kind of head", node.kind), ("reads", reads)],
+                "told": f"{node.kind}; reads {reads}; {_evidence(found)}",
             }
         )
     return {"heads": heads, "sequences": len(values)}
 
 
-def _evidence(found: RouterMatch) -> list[tuple[str, str]]:
-    pairs = [("hypothesis", found.hypothesis.describe() if found.hypothesis else "none matches")]
-    if found.evidence is not None:
-        seen = found.evidence
-        pairs.append(("agreement", f"{100 * seen.agreement:.4g} % of {seen.positions} positions"))
-        if min(seen.agreement, seen.at_start, seen.worst) < 1:
-            pairs.append(("before the full window", f"{100 * seen.at_start:.4g} %"))
-            pairs.append(("worst position", f"{100 * seen.worst:.4g} %"))
-    return [*pairs, ("runner-up", found.runner_up_words)] if found.runner_up else pairs
+def _evidence(found: RouterMatch) -> str:
+    if found.hypothesis is None or found.evidence is None:
+        return "no hypothesis matches" if found.hypothesis is None else "not compared with data"
+    seen = found.evidence
+    told = f"{found.hypothesis.describe()} at {percent(seen.agreement)} of {seen.positions} positions"
+    return told + f"; next best: {found.runner_up_words}" * bool(found.runner_up)
 
 
-def operator_section(contents: Contents, figure: Figures) -> Data:
-    explained, values = contents.explained, contents.values
-    if explained is None or values is None:
+def operator_section(contents: Contents, _: Figures) -> Data:
+    explained = contents.explained
+    if explained is None or contents.values is None:
         return None
     submlps = []
     for index, fit in explained.operators.items():
-        expr, drawing = readable(explained, fit, 4), operator_drawing(explained, index, values)
+        expr = readable(explained, fit, 4)
         typeset = Markup(mathml.equation(f"V{index}", expr)) if expr.size() <= TYPESET_NODE else ""
-        made = {"name": explained.graph.nodes[index].name, "formula": expr, "fit": fit, "typeset": typeset}
-        submlps.append(made | {"drawn": None if drawing is None else figure(drawing)})
+        name = explained.graph.nodes[index].name
+        submlps.append({"name": name, "formula": expr, "fit": fit, "typeset": typeset})
     return {"submlps": submlps}
 
 
