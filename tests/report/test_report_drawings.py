@@ -85,17 +85,14 @@ def test_boxes_and_lanes_never_overlap(rows):
         earlier = [box.key for box in boxes if box.column < column and not box.quiet]
         boxes.append(Box(str(i), column, 50, 20 + 5 * back, tuple(earlier[-back:] if back else ()), quiet))
     layout = place(boxes, top=10)
-    column_of = {box.key: box.column for box in boxes}
     stacked: dict[int, list[tuple[float, float]]] = {}
-    for key, at in layout.boxes.items():
-        stacked.setdefault(column_of[key], []).append((at.top, at.top + at.height))
-    for (_, column), at in layout.lanes.items():
+    for (_, column), at in layout.placed.items():
         stacked.setdefault(column, []).append((at.top, at.top + at.height))
     for spans in stacked.values():
         spans.sort()
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
         assert spans[-1][1] <= layout.height
-    assert all(at.left + at.width <= layout.width for at in layout.boxes.values())
+    assert all(at.left + at.width <= layout.width for at in layout.placed.values())
 
 
 def test_the_graph_shows_formulas_and_greys_what_is_dead(graph):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weights2code.language import Const, Expr, Op, Var, formula
+from weights2code.language import Const, Expr, Op, Var
 from weights2code.language.categories import spoken
 from weights2code.program import Program
-from weights2code.report.node_names import indexed
 
 #: Cases from which on a table is easier to read than a formula.
 FEWEST = 3
@@ -33,9 +32,9 @@ def decisions(program: Program) -> list[Decisions]:
         rest = step.definition
         while isinstance(rest, Op) and rest.name == "where":
             condition, gives, rest = rest.args
-            cases.append((_tests(condition), formula(gives, indexed)))
+            cases.append((_tests(condition), str(gives)))
         if isinstance(rest, Expr) and len(cases) + 1 >= FEWEST:
-            cases.append(({}, formula(rest, indexed)))
+            cases.append(({}, str(rest)))
             tested = dict.fromkeys(what for tests, _ in cases for what in tests)
             found.append(Decisions(step.name, tuple(tested), tuple(cases)))
     return found
@@ -66,9 +65,9 @@ def _test(test: Expr, *, holds: bool) -> tuple[str, str]:
             sign = _TURNED.get(sign, sign)
         if isinstance(left, Var) and isinstance(right, (Const, Var)):
             sign = sign if holds else _OPPOSITE[sign]
-            what = formula(right, indexed)
+            what = str(right)
             return called(left), what if sign == "eq" else f"{_SIGNS[sign]} {what}"
-    return formula(test, indexed), "holds" if holds else "does not hold"
+    return str(test), "holds" if holds else "does not hold"
 
 
 def called(variable: Var) -> str:

@@ -38,12 +38,7 @@ def variable_of(explained: ExplainedGraph, index: int) -> Var:
 def short_name(explained: ExplainedGraph, index: int) -> str:
     """The same as text."""
     variable = variable_of(explained, index)
-    return variable.name if variable == node_variable(index) else indexed(variable)
-
-
-def indexed(variable: Var) -> str:
-    """`x[t-1]`"""
-    return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
+    return variable.name if variable == node_variable(index) else str(variable)
 
 
 def readable(explained: ExplainedGraph, fit: OperatorFit, digits: int) -> Expr:

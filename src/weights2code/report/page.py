@@ -19,7 +19,7 @@ from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import COLOURS, head
 from weights2code.report.javascript import literal, machine
 from weights2code.report.sections import DETAILS, Figures, made_sections
-from weights2code.report.svg import asset, light_colours, number
+from weights2code.report.svg import asset, light_colours
 from weights2code.report.templating import rendered, style
 from weights2code.verify import Certificate
 
@@ -74,17 +74,12 @@ def _box_script(contents: Contents) -> list[str]:
     program = contents.program.reading()
     given = contents.program.recurrence.inputs
     read = [given.index(name) for name in program.recurrence.inputs]
-    examples = [[_plain(example[:, i]) for i in read] for example in contents.examples]
+    examples = [[[float(f"{v:.4g}") for v in example[:, i]] for i in read] for example in contents.examples]
     if not examples:
         examples = [[[max(domain.low, 0.0)] * 8 for domain in program.domains]]
     return [
         f"startBox({machine(program.recurrence, program.domains, program.categories)}, {literal(examples)});"
     ]
-
-
-def _plain(column: object) -> list[float]:
-    """Numbers to start from, short enough to read."""
-    return [float(number(float(v), 4).replace("−", "-")) for v in column]  # type: ignore[attr-defined]
 
 
 def _policy(scripts: list[str]) -> str:

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
-from weights2code.language import formula
 from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
 from weights2code.program import Origin, Program
@@ -23,7 +22,7 @@ from weights2code.report.decisions import decisions
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import percent
 from weights2code.report.listing import listing
-from weights2code.report.node_names import indexed, readable, short_name
+from weights2code.report.node_names import readable, short_name
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number
@@ -120,10 +119,9 @@ def rule_section(contents: Contents, _: Figures) -> Data:
 def threshold_section(contents: Contents, _: Figures) -> Data:
     """How exactly the data say where the thresholds lie."""
     rows = [
-        (formula(gap.test, indexed)[1:-1], _shown(gap.below), _shown(gap.above),
-         formula(gap.roundest(), indexed)[1:-1])
+        (str(gap.test)[1:-1], _shown(gap.below), _shown(gap.above), str(gap.roundest())[1:-1])
         for gap in contents.gaps
-    ]  # fmt: skip
+    ]
     return {"rows": rows} if rows else None
 
 
