@@ -131,7 +131,7 @@ def _told(arguments: tuple[str, ...], task: str, folder: Path) -> tuple[str, str
 def repeated(name: str, text: str) -> str:
     """What a text says that only the run could know; empty if nothing."""
     flat = " ".join(text.split())
-    words = [WORD, f"V{NUMBER}", *MADE.values(), *Origin, *ORIGINS.values(), "read at cut", "Origin:"]
+    words = [WORD, f"V{NUMBER}", *MADE.values(), *Origin, *ORIGINS.values(), "read from the trained", "Origin:"]
     words += ["another member than", "the rule was regressed from", "does not fit"]
     for word in words:
         if word in flat:

@@ -34,11 +34,11 @@ from weights2code.language.python_source import formula_lines, identifier, pytho
 class Origin(StrEnum):
     """Which route led to a program."""
 
-    ROWS = "regressed from what the rows show to be enough"
-    LEAVES = "regressed from the live leaves"
-    CUTS = "read from the network, cut by cut"
-    NODES = "composed of the live nodes"
-    MAJORITIES = "regressed from majorities of the rows"
+    ROWS = "found in the rows, which show what decides the output"
+    LEAVES = "found in the values that the trained network reads"
+    CUTS = "read from parts of the trained network"
+    NODES = "put together from every part of the trained network"
+    MAJORITIES = "found in what most of the rows say"
 
 
 @dataclass(frozen=True, slots=True)
