@@ -290,10 +290,10 @@ def test_what_has_a_line_of_its_own():
         "differs", "it rounds to another number", "it", counterexample=((1.0,),), made="trained"
     )
     lines = told(network=network, taught=taught)
-    assert [line for line in lines if line.startswith(("network", "taught", "broken"))] == [
+    assert [line for line in lines if line.startswith(("network", "another", "broken"))] == [
         "network: differs; not the program's output after the inputs 1; it is as it was trained",
-        "taught: proved; equal to the program at every length for inputs in bits; it was wired for the rule "
-        "and trained after the program was found",
+        "another network: proved; equal to the program at every length for inputs in bits; it was wired for "
+        "the rule and trained after the program was found",
     ]
     broken = FakeOutcome(message="the head is another", broken="the head is another", exit_code=1)
     assert "broken link: the head is another" in told(outcome=broken)

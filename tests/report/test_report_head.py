@@ -112,7 +112,7 @@ def test_rows_are_counted_as_rows_and_texts_have_no_errors(make_certificate):
     own = dict(facts(SUM, make_certificate("tested", **OWN)))
     assert (own["rows judged"], own["right"], own["typical error"]) == ("90", "90 %", "0.5")
     texts = replace(SUM, output_categories={"y": ("a", "b")})
-    assert "typical error" not in dict(facts(texts, make_certificate()))
+    assert "typical error" not in dict(facts(texts, make_certificate("tested", **OWN)))
 
 
 def test_the_verdict_comes_with_notes_and_its_proof_is_folded_away(make_certificate, make_contents):
@@ -139,7 +139,7 @@ def test_the_page_shows_where_a_network_differs(make_contents, make_certificate,
     """The hand-made graph computes |x[t] - x[t-1]|, the program x[t] + x[t-1]: not the same after 1, 1."""
     contents = make_contents(SUM, certificate=make_certificate(network=network("differs")))
     html = page(replace(contents, explained=ExplainedGraph(graph, {}, {})))
-    section = html.split("The network and the program</h3>")[1].split("</section>")[0]
+    section = html.split("Network and the program</h3>")[1].split("</section>")[0]
     assert "as the program does, differs from the program after the inputs 1, 1" in section
     rows = re.findall(r"<tr><th[^>]*>([^<]*)</th>((?:<td>[^<]*</td>)*)", section)
     answers = {name: re.findall(r"<td>([^<]*)", cells) for name, cells in rows}
@@ -155,13 +155,13 @@ def test_the_page_speaks_of_both_networks_and_the_listing(make_contents, make_ce
     found = make_certificate(network=network("differs"), taught=network(made="written"), listing=listing)
     contents = make_contents(SUM, certificate=found)
     html = page(replace(contents, explained=ExplainedGraph(graph, {}, {})))
-    trained, _, taught = html.partition("The taught network and the program</h3>")
-    trained = trained.partition("The network and the program</h3>")[2]
+    trained, _, taught = html.partition("Another network and the program</h3>")
+    trained = trained.partition("Network and the program</h3>")[2]
     runs = "</code>, which runs on its own past outputs as the program does, "
     assert f"model.safetensors{runs}differs" in trained
     assert "network before rounding" not in trained  # the graph that is drawn is the other's
     assert f"taught.safetensors{runs}is pr" in taught
     assert "The network that was made right, which was written from the program" in html
     assert "is equal to the network to rounding, tested: at most 2.3e-16 from the network in 40" in html
-    assert "Taught network: Proved equal" in fragment(SUM, found)
+    assert "Another network: Proved equal" in fragment(SUM, found)
     assert "Network:" not in fragment(SUM, make_certificate())

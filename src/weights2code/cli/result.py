@@ -40,7 +40,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, typical {certificate.rmse:.3g}{accuracy}")
         )
-        for word, network in (("network", certificate.network), ("taught", certificate.taught)):
+        for word, network in (("network", certificate.network), ("another network", certificate.taught)):
             rows += [(word, f"{network.verdict}; {network.brief()}")] if network else []
         if certificate.listing and not certificate.listing.exact:
             rows.append(("listing", f"not exactly the network; {certificate.listing.brief()}"))

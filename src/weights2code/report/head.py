@@ -109,7 +109,8 @@ def facts(program: Program, certificate: Certificate) -> list[tuple[str, str]]:
     pairs = []
     if certificate.accuracy is not None:
         pairs.append(("right", percent(certificate.accuracy)))
-    if not set(program.recurrence.outputs) <= set(program.output_categories):  # a text is right or wrong
+    texts = set(program.recurrence.outputs) <= set(program.output_categories)
+    if certificate.accuracy != 1 and not texts:  # a text is right or wrong
         pairs.append(("largest error", number(certificate.max_abs_error, 3)))
         pairs.append(("typical error", number(certificate.rmse, 3)))
     rows = certificate.rows

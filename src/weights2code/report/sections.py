@@ -197,8 +197,8 @@ def _network(
     """The link from the weights to the program, with the sequence that shows a difference; what the network
     answers to it is known of the one whose graph is drawn (`meant`)."""
     verb, outputs = "" if network.verdict == "differs" else "is ", program.recurrence.outputs
-    file = TAUGHT if name.startswith("Taught") else MODEL
-    told = {"name": name.lower(), "file": file, "said": verb + _inside(network.explain()), "wrong": None}
+    file = MODEL if name == "Network" else TAUGHT
+    told = {"name": name, "file": file, "said": verb + _inside(network.explain()), "wrong": None}
     rows = network.counterexample
     if not rows or any(len(row) != len(program.recurrence.inputs) for row in rows):
         return told
