@@ -18,6 +18,7 @@ from weights2code.explain.operators import OperatorFit, node_variable
 from weights2code.graph import RouterNode
 from weights2code.language import op
 from weights2code.report.attention import attention_drawing, pattern
+from weights2code.report.contents import Epoch
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.graph_layout import Box, place
 from weights2code.report.node_names import short_name
@@ -126,13 +127,12 @@ def test_attention_patterns():
 
 
 def test_training_curves_survive_gaps():
-    line = {"stage": "pairs", "temperature": 1.0, "soft_loss": [None, 0.5], "hard_loss": [None, 1e-20],
-            "discrepancy": [None, -0.5], "agreement": []}  # fmt: skip
+    lost, half = (None,), (None, 0.5)
+    line = Epoch("pairs", 1.0, half, (None, 1e-20), (None, -0.5), ())
     drawing = training_drawing([line, line])
     assert "pairs (2 epochs)" in drawing.description
     assert "nan" not in drawing.body
-    lost = {**line, "soft_loss": [None], "hard_loss": [None], "discrepancy": [None]}
-    assert "nan" not in training_drawing([lost]).body
+    assert "nan" not in training_drawing([Epoch("pairs", 1.0, lost, lost, lost, ())]).body
 
 
 def test_predictions_leave_out_what_was_given():

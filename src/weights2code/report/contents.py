@@ -22,7 +22,7 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.alternatives import Alternative
 from weights2code.extraction.attempt import Attempt
-from weights2code.json_values import items, number, text
+from weights2code.json_fields import from_fields
 from weights2code.language.categories import in_words
 from weights2code.program import Program
 from weights2code.recheck import certified_again
@@ -59,6 +59,18 @@ class Missed:
     rows: tuple[tuple[Any, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A line of `metrics.jsonl`: the rung, and what is drawn of each member; None is what is no number."""
+
+    stage: str
+    temperature: float
+    soft_loss: tuple[float | None, ...]
+    hard_loss: tuple[float | None, ...]
+    discrepancy: tuple[float | None, ...]
+    agreement: tuple[float | None, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """Everything that the page shows; None and empty values are left out of it.
@@ -79,7 +91,7 @@ class Contents:
     config: tuple[tuple[str, str], ...]
     message: str
     attempts: tuple[Attempt, ...]
-    epochs: tuple[dict[str, Any], ...]
+    epochs: tuple[Epoch, ...]
     program: Program | None = None
     certificate: Certificate | None = None
     listing: str = ""
@@ -178,30 +190,18 @@ def about(source: Source) -> str:
     return f"Task: {task.description}. Inputs {columns}."
 
 
-def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
+def read_metrics(folder: RunFolder) -> tuple[Epoch, ...]:
     """The lines of `metrics.jsonl`; what is not a record of an epoch is refused."""
     if not folder.has(METRICS):
         return ()
-    file = folder.file(METRICS)
     try:
-        content = folder.read_text(METRICS, LARGEST_FILE)
-        lines = [json.loads(line) for line in content.splitlines() if line.strip()]
-        whole = all(_is_epoch(line) for line in lines)
+        lines = folder.read_text(METRICS, LARGEST_FILE).splitlines()
+        return tuple(from_fields(Epoch, json.loads(line), "an epoch") for line in lines if line.strip())
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        whole = False
-    if not whole:
-        raise InputError(f"{file} is corrupt (a line is not a record of an epoch); it was left untouched.")
-    return tuple(lines)
-
-
-def _is_epoch(line: dict[str, Any]) -> bool:
-    """Whether a line has what the curves are drawn from; null is a loss that is not a number."""
-    text(line["stage"], "a stage")
-    for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
-        for value in items(line[name], name):
-            if value is not None:
-                number(value, name)
-    return number(line["temperature"], "a temperature") >= 0
+        file = folder.file(METRICS)
+        raise InputError(
+            f"{file} is corrupt (a line is not a record of an epoch); it was left untouched."
+        ) from None
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:

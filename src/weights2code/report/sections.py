@@ -292,9 +292,9 @@ def training_section(contents: Contents, figure: Figures) -> Data:
     epochs = contents.epochs
     if not epochs:
         return None
-    solved = len(epochs) == len({epoch["stage"] for epoch in epochs})  # in closed form: nothing to draw
+    solved = len(epochs) == len({epoch.stage for epoch in epochs})  # in closed form: nothing to draw
     drawn = None if solved else figure(training_drawing(epochs))
-    return {"drawn": drawn, "members": len(epochs[-1]["hard_loss"])}
+    return {"drawn": drawn, "members": len(epochs[-1].hard_loss)}
 
 
 def attempts_section(contents: Contents, _: Figures) -> Data:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Any
+from itertools import groupby, zip_longest
 
 import numpy as np
 
+from weights2code.report.contents import Epoch
 from weights2code.report.svg import Drawing, Frame, legend, n, plural, spread, text
 
 WIDTH, PANEL_HEIGHT, GAP = 772.0, 120.0, 84.0
@@ -23,9 +23,9 @@ PANELS = (
 )
 
 
-def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
+def training_drawing(epochs: Sequence[Epoch]) -> Drawing:
     """Four panels side by side in pairs; the band holds the middle half of the members."""
-    rungs = [(name, list(lines)) for name, lines in groupby(epochs, key=lambda line: line["stage"])]
+    rungs = [(name, list(lines)) for name, lines in groupby(epochs, key=lambda line: line.stage)]
     width = (WIDTH - 2 * LEFT - 36) / 2
     marks = [("line", "best member"), ("line second", "its soft loss"), ("band", "middle half")]
     body = legend(LEFT, 14, marks)
@@ -33,7 +33,7 @@ def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
         left, top = LEFT + (place % 2) * (width + LEFT + 24), TOP + (place // 2) * (PANEL_HEIGHT + GAP)
         body += _panel((left, top, width, PANEL_HEIGHT), *panel, rungs)
     names = ", ".join(f"{name} ({plural(len(lines), 'epoch')})" for name, lines in rungs)
-    lowest = min((v for line in epochs for v in line["hard_loss"] if v is not None), default=None)
+    lowest = min((v for line in epochs for v in line.hard_loss if v is not None), default=None)
     told = "" if lowest is None else f" Lowest hard loss {lowest:.2g}."
     title = "Loss, temperature, agreement and discrepancy over training"
     return Drawing(
@@ -46,7 +46,7 @@ def _panel(
     title: str,
     log: bool,
     names: tuple[str, ...],
-    rungs: list[tuple[str, list[dict[str, Any]]]],
+    rungs: list[tuple[str, list[Epoch]]],
 ) -> str:
     curves = [[_curves(lines, name) for name in names] for _, lines in rungs]
     shown = np.concatenate([curve.ravel() for rung in curves for curve in rung])
@@ -72,20 +72,21 @@ def _panel(
     return "".join(parts)
 
 
-def _curves(lines: list[dict[str, Any]], name: str) -> np.ndarray:
+def _curves(lines: list[Epoch], name: str) -> np.ndarray:
     """Of each epoch the value of the member that ends best, and the quartiles of all (3, epochs); what is
     missing is no number: a rung under way has no agreement yet."""
     if name == "temperature":
-        return np.array([[line[name]] * 3 for line in lines], float).T
-    members = max(1, *(len(line[key]) for line in lines for key in (name, "hard_loss")))
+        return np.array([[line.temperature] * 3 for line in lines], float).T
     values, losses = (
-        np.array([[*line[key], *[None] * (members - len(line[key]))] for line in lines], float)
+        np.array([*zip_longest(*(getattr(line, key) for line in lines))], float).reshape(-1, len(lines))
         for key in (name, "hard_loss")
     )
-    best = int(np.nanargmin(losses[-1])) if np.isfinite(losses[-1]).any() else 0
-    floor = FLOOR if name.endswith("loss") else -np.inf
+    best = int(np.nanargmin(losses[:, -1])) if np.isfinite(losses[:, -1]).any() else 0
+    shown = values[best] if best < len(values) else np.full(len(lines), np.nan)
     quartiles = [
-        np.quantile(known, (0.25, 0.75)) if len(known) else (np.nan, np.nan)
-        for known in (row[np.isfinite(row)] for row in values)
+        np.quantile(some, (0.25, 0.75)) if len(some) else (np.nan, np.nan)
+        for some in (column[np.isfinite(column)] for column in values.T)
     ]
-    return np.array([np.maximum(values[:, best], floor), *np.transpose(quartiles)])
+    return np.array(
+        [np.maximum(shown, FLOOR if name.endswith("loss") else -np.inf), *np.transpose(quartiles)]
+    )
