@@ -54,7 +54,7 @@ from weights2code.language.domain import TRUTHS
 from weights2code.language.formula_reading import read_recurrence
 from weights2code.language.operators import order_name
 from weights2code.language.recurrence import RELATIONS
-from weights2code.program import Program, run_program
+from weights2code.program import Program
 from weights2code.roles import Roles
 
 INEXACT = {"pow", "exp", "log", "sin", "cos"}
@@ -220,11 +220,6 @@ def compare(cases: list[Case], answers: list[np.ndarray]) -> None:
 
 def fixed(cases: list[Case]) -> list[Case]:
     return [item for item in cases if not item.program.recurrence.retrieves()]
-
-
-def test_python():
-    some = CASES[:3] + CASES[-3:]
-    compare(some, [run_program(item.program.source(), [item.rows])[0] for item in some])
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")

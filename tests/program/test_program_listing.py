@@ -233,14 +233,6 @@ def test_scales_come_off(builder, integers_of):
     assert (steps["V0"], steps["V1"]) == (Var("x"), Var("y", 1))
 
 
-def test_heads_of_all_kinds_and_two_outputs(builder, integers_of):
-    made = builder(("a", "b"), ("y", "z"), Layout("autoregressive", (1.0, 1.0), (1.0, 1.0)))
-    made.output({0: 1.0, 3: 0.5, made.head("mean", 1): 1.0}, -0.25)
-    heads = {made.head(kind, 1): 0.5 for kind in ("sum", "max", "min")}
-    made.output({made.operator("minimum", 0, 2): 0.25, made.extremum(1, 2, False): 1.0, **heads})
-    listed(made, integers_of(2, low=-2))
-
-
 def test_a_formula_that_is_only_near_is_not_listed(builder, integers_of):
     made = builder()
     made.output({made.operator("distance", 0, made.lag(0, 1)): 1.0})

@@ -23,7 +23,7 @@ from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.graph_layout import Box, place
 from weights2code.report.node_names import short_name
 from weights2code.report.prediction_plots import prediction_drawings
-from weights2code.report.svg import Frame, Scale, heat, number, spread
+from weights2code.report.svg import Frame, Scale, number, spread
 from weights2code.report.training_curves import training_drawing
 
 LIMITS = st.floats(-1e6, 1e6, allow_nan=False)
@@ -55,12 +55,6 @@ def test_missing_values_break_a_line_and_lonely_points_become_dots():
     drawn = frame.line([0, 1, 2, 3, 4], [0.1, 0.2, float("nan"), 0.4, float("inf")])
     assert drawn.count("<path") == 1
     assert drawn.count("<circle") == 1
-
-
-def test_heat_gathers_cells_of_one_shade():
-    drawn = heat(np.array([[0.0, 1.0], [1.0, np.nan]]), 0, 0, (10, 10), 0.0, 1.0)
-    assert drawn.count("<path") == 1
-    assert drawn.count("M") == 2
 
 
 @pytest.mark.parametrize(

@@ -209,14 +209,6 @@ def test_a_fragment_for_notebooks(make_certificate, graph):
     assert "<img" not in fragment(PROGRAMS["sum_last2"], make_certificate("tested"))
 
 
-def test_plots_as_files(run_folder):
-    with open_existing(run_folder) as folder:
-        files = write_plots(folder, "svg")
-    names = {path.name for path in files}
-    assert {"graph.svg", "training.svg", "predictions_y.svg"} <= names
-    assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in files)
-
-
 @pytest.mark.slow
 def test_plots_as_png(run_folder):
     pytest.importorskip("resvg_py")
