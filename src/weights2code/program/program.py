@@ -185,7 +185,8 @@ class Program:
     @property
     def how(self) -> str:
         """How it was found, in a few words."""
-        return ", ".join(filter(None, (self.origin, "under noise" * self.under_noise)))
+        noise = "its constants have as many digits as the noise allows"
+        return "; ".join(filter(None, (self.origin, noise * self.under_noise)))
 
     @property
     def under_noise(self) -> bool:

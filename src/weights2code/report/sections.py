@@ -14,7 +14,7 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
 from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
-from weights2code.program import Origin, Program
+from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
@@ -28,20 +28,7 @@ from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number
 from weights2code.report.training_curves import training_drawing
 from weights2code.run_folder import MODEL, TAUGHT
-from weights2code.verify import Certificate
 from weights2code.verify.links import NetworkCertificate
-
-#: How a program came about, in words for readers who did not follow the method.
-ORIGINS: dict[str, str] = {
-    Origin.LEAVES: "The trained network showed which values decide the output; a short formula of them was "
-    "then searched for.",
-    Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
-    "as a short formula, and the output follows from them.",
-    Origin.ROWS: "The rows themselves showed which values decide the output; a short formula of them was "
-    "then searched for. A network was made for the rule, and compared with it.",
-    Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
-    "the program puts them together.",
-}
 
 #: Listings with more characters than this are not printed.
 LONG_LISTING = 5000
@@ -70,37 +57,29 @@ class Figures:
         return Figure(len(self.drawings), drawing, wide)
 
 
-#: What a template is filled with; None leaves the section out.
+#: What a template is filled with; nothing leaves the section out.
 Data = dict[str, Any] | None
 
 
-def try_section(contents: Contents, _: Figures) -> Data:
+def try_section(program: Program, *_: Any) -> Data:
     """The box; its content is made by the script."""
-    if contents.program is None:
-        return None
-    program = contents.program.reading()
+    program = program.reading()
     columns = list(zip(program.recurrence.inputs, program.domains, strict=True))
     return {"columns": columns, "texts": bool(program.categories)}
 
 
-def program_section(contents: Contents, _: Figures) -> Data:
-    program, raw = contents.program, contents.listing
-    if program is None:
-        return None
-    shown = {"source": Markup(listing(program.source())), "raw": raw and Markup(listing(raw))}
-    return {**shown, "long": len(raw) > LONG_LISTING, "origin": _origin(program, contents.certificate)}
+def program_section(program: Program, contents: Contents, _: Figures) -> Data:
+    raw, rule = contents.listing, contents.certificate and contents.certificate.rule
+    return {
+        "source": Markup(listing(program.source())),
+        "raw": raw and Markup(listing(raw)),
+        "long": len(raw) > LONG_LISTING,
+        "how": program.how,
+        "nodes": rule.explain() if rule and rule.nodes else "",
+    }
 
 
-def _origin(program: Program, certificate: Certificate | None) -> str:
-    if program.origin not in ORIGINS:
-        return f"How it was found: {program.how}." if program.origin else ""
-    rule = certificate and certificate.rule
-    noise = "Constants have as many digits as the noise in the data allows." if program.under_noise else ""
-    nodes = rule.explain() if rule and rule.nodes else ""
-    return " ".join(filter(None, (ORIGINS[program.origin], nodes, noise)))
-
-
-def rule_section(contents: Contents, _: Figures) -> Data:
+def rule_section(program: Program, *_: Any) -> Data:
     """Long rules as tables: the first row that fits counts."""
     tables = [
         {
@@ -111,12 +90,12 @@ def rule_section(contents: Contents, _: Figures) -> Data:
             ],
             "further": len(found.cases) - MOST_CASES,
         }
-        for found in (decisions(contents.program) if contents.program else ())
+        for found in decisions(program)
     ]
     return {"tables": tables} if tables else None
 
 
-def threshold_section(contents: Contents, _: Figures) -> Data:
+def threshold_section(_: Program, contents: Contents, figure: Figures) -> Data:
     """How exactly the data say where the thresholds lie."""
     rows = [
         (str(gap.test)[1:-1], _shown(gap.below), _shown(gap.above), str(gap.roundest())[1:-1])
@@ -125,7 +104,7 @@ def threshold_section(contents: Contents, _: Figures) -> Data:
     return {"rows": rows} if rows else None
 
 
-def alternatives_section(contents: Contents, _: Figures) -> Data:
+def alternatives_section(_: Program, contents: Contents, figure: Figures) -> Data:
     """Other rules, shorter or longer, with the chosen one among them."""
     rows = [
         (one.equation, str(one.complexity), f"{one.loss:.3g}", "chosen" if one.chosen else "")
@@ -134,9 +113,9 @@ def alternatives_section(contents: Contents, _: Figures) -> Data:
     return {"rows": rows} if rows else None
 
 
-def state_section(contents: Contents, figure: Figures) -> Data:
+def state_section(program: Program, _: Contents, figure: Figures) -> Data:
     """What the program remembers, if that is one of a few states."""
-    machine = contents.program and machine_of(contents.program)
+    machine = machine_of(program)
     if not machine:
         return None
     drawn = figure(machine_drawing(machine), wide=True) if len(machine.states) <= DRAWN else None
@@ -145,10 +124,10 @@ def state_section(contents: Contents, figure: Figures) -> Data:
     return {"machine": machine, "drawn": drawn, "rows": rows}
 
 
-def wrong_section(contents: Contents, _: Figures) -> Data:
+def wrong_section(program: Program, contents: Contents, _: Figures) -> Data:
     """The first rows that the program misses."""
-    program, missed = contents.program, contents.missed
-    if program is None or missed is None or not missed.count:
+    missed = contents.missed
+    if missed is None or not missed.count:
         return None
     outputs = program.recurrence.outputs
     both = [f"{name} {where}" for where in ("in the table", "by the rule") for name in outputs]
@@ -156,10 +135,9 @@ def wrong_section(contents: Contents, _: Figures) -> Data:
     return {"missed": missed, "heads": (*missed.inputs, *both), "rows": rows}
 
 
-def verdict_section(contents: Contents, _: Figures) -> Data:
-    certificate, program = contents.certificate, contents.program
-    if certificate is None or program is None:
-        return None
+def verdict_section(program: Program, contents: Contents, _: Figures) -> Data:
+    certificate = contents.certificate
+    assert certificate is not None
     against = "its specification" if certificate.domain else "sequences kept back"
     rows = [(f"the program against {against}", certificate.target)]
     if len(certificate.by_length) > 1:
@@ -229,17 +207,15 @@ def _shown(value: Any) -> str:
     return quoted(value) if value is None or isinstance(value, str) else number(value, 6)
 
 
-def prediction_section(contents: Contents, figure: Figures) -> Data:
-    program, certificate = contents.program, contents.certificate
-    if program is None or certificate is None or contents.fresh is None:
+def prediction_section(program: Program, contents: Contents, figure: Figures) -> Data:
+    certificate, fresh = contents.certificate, contents.fresh
+    if certificate is None or fresh is None:
         return None
-    drawings = prediction_drawings(program, contents.fresh, one_step=certificate.one_step)
-    if not drawings:
-        return None
-    return {"drawn": list(map(figure, drawings)), "left": len(program.recurrence.outputs) - OUTPUTS}
+    drawn = list(map(figure, prediction_drawings(program, fresh, one_step=certificate.one_step)))
+    return {"drawn": drawn, "left": len(program.recurrence.outputs) - OUTPUTS} if drawn else None
 
 
-def graph_section(contents: Contents, figure: Figures) -> Data:
+def graph_section(_: Program, contents: Contents, figure: Figures) -> Data:
     if contents.explained is None:
         return None
     graph, taught = contents.explained.graph, contents.certificate and contents.certificate.taught
@@ -247,7 +223,7 @@ def graph_section(contents: Contents, figure: Figures) -> Data:
     return {"drawn": drawn, "live": len(graph.live()), "nodes": len(graph.nodes), "taught": taught}
 
 
-def attention_section(contents: Contents, figure: Figures) -> Data:
+def attention_section(_: Program, contents: Contents, figure: Figures) -> Data:
     explained, values, valid = contents.explained, contents.values, contents.valid
     if explained is None or values is None or valid is None:
         return None
@@ -275,7 +251,7 @@ def _evidence(found: RouterMatch) -> str:
     return told + f"; next best: {found.runner_up_words}" * bool(found.runner_up)
 
 
-def operator_section(contents: Contents, _: Figures) -> Data:
+def operator_section(program: Program, contents: Contents, _: Figures) -> Data:
     explained = contents.explained
     if explained is None or contents.values is None:
         return None
@@ -288,7 +264,7 @@ def operator_section(contents: Contents, _: Figures) -> Data:
     return {"submlps": submlps}
 
 
-def training_section(contents: Contents, figure: Figures) -> Data:
+def training_section(_: Program | None, contents: Contents, figure: Figures) -> Data:
     epochs = contents.epochs
     if not epochs:
         return None
@@ -297,15 +273,15 @@ def training_section(contents: Contents, figure: Figures) -> Data:
     return {"drawn": drawn, "members": len(epochs[-1].hard_loss)}
 
 
-def attempts_section(contents: Contents, _: Figures) -> Data:
+def attempts_section(_: Program | None, contents: Contents, figure: Figures) -> Data:
     counts = Counter(map(str, contents.attempts))
     said = [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]
     return {"attempts": said} if said else None
 
 
 #: In the order of the page: anchor, heading, function. From `DETAILS` on it is for those who want to know
-#: how the rule was found and checked.
-SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], Data]], ...] = (
+#: how the rule was found and checked; what is of the run alone needs no program.
+SECTIONS: tuple[tuple[str, str, Callable[[Any, Contents, Figures], Data]], ...] = (
     ("try", "Try it", try_section),
     ("rule", "The rule as a table", rule_section),
     ("states", "What it remembers", state_section),
@@ -321,7 +297,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], Data]], ...] = (
     ("training", "Training", training_section),
     ("attempts", "What was tried", attempts_section),
 )
-DETAILS = "verdict"
+DETAILS, OF_THE_RUN = "verdict", ("training", "attempts")
 
 
 class Section(NamedTuple):
@@ -334,5 +310,10 @@ class Section(NamedTuple):
 
 def made_sections(contents: Contents, figure: Figures) -> list[Section]:
     """Every section that has something to show."""
-    made = [(anchor, heading, find(contents, figure)) for anchor, heading, find in SECTIONS]
-    return [Section(anchor, heading, data) for anchor, heading, data in made if data is not None]
+    program = contents.program
+    made = [
+        (anchor, heading, find(program, contents, figure))
+        for anchor, heading, find in SECTIONS
+        if program is not None or anchor in OF_THE_RUN
+    ]
+    return [Section(anchor, heading, data) for anchor, heading, data in made if data]
