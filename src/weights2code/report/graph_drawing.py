@@ -18,8 +18,9 @@ from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import node_variable
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Var, formula
+from weights2code.program.listing import hypothesis_of
 from weights2code.report.graph_layout import Box, Layout, Placed, place
-from weights2code.report.node_names import hypothesis_of, readable, short_name
+from weights2code.report.node_names import readable, short_name
 from weights2code.report.svg import Drawing, n, number, text
 
 #: Widths in pixels and, for what is written inside, in letters.
