@@ -88,8 +88,10 @@ def in_short(certificate: Certificate) -> str:
     }
     if certificate.verdict in known:
         return known[certificate.verdict] + where
-    ran = f"{target.sequences} sequence{'s' * (target.sequences != 1)} "
-    ran += "that were made for the test" if certificate.domain else "kept back for the test"
+    ran = f"{target.sequences} sequences that were made for the test"
+    if not certificate.domain:
+        part = "a part" if target.sequences == 1 else f"{target.sequences} sequences"
+        ran = f"{part} kept back for the test"
     if rows and rows.right is not None:
         every = rows.judged == rows.of
         judged = f"{rows.judged} rows" if every else f"the {rows.judged} rows that can be judged"

@@ -84,9 +84,7 @@ def _curves(lines: list[Epoch], name: str) -> np.ndarray:
     best = int(np.nanargmin(losses[:, -1])) if np.isfinite(losses[:, -1]).any() else 0
     shown = values[best] if best < len(values) else np.full(len(lines), np.nan)
     quartiles = [
-        np.quantile(some, (0.25, 0.75)) if len(some) else (np.nan, np.nan)
+        np.quantile(some, (0.25, 0.75)) if len(some) else np.full(2, np.nan)
         for some in (column[np.isfinite(column)] for column in values.T)
     ]
-    return np.array(
-        [np.maximum(shown, FLOOR if name.endswith("loss") else -np.inf), *np.transpose(quartiles)]
-    )
+    return np.array([np.maximum(shown, FLOOR if name.endswith("loss") else -np.inf), *np.array(quartiles).T])
