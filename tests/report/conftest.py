@@ -14,9 +14,10 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.language import BITS
 from weights2code.program import Program
+from weights2code.report import write_report
 from weights2code.report.contents import Contents
 from weights2code.results import certificate_dict
-from weights2code.run_folder import begin
+from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
 from weights2code.verify.certificate import Verdict
@@ -92,6 +93,13 @@ def run_folder(tmp_path):
         folder.write("metrics.jsonl", metrics())
         folder.write_json("certificate.json", certificate_dict(extraction, (TRIED,)))
     return Path(tmp_path / "run")
+
+
+@pytest.fixture
+def report(run_folder):
+    """The page of that folder."""
+    with open_existing(run_folder) as folder:
+        return write_report(folder).read_text(encoding="utf-8")
 
 
 @pytest.fixture

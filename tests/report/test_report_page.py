@@ -65,10 +65,8 @@ def outline(html):
     return parser
 
 
-def test_a_report_from_a_run_folder_alone(run_folder):
-    with open_existing(run_folder) as folder:
-        html = write_report(folder).read_text(encoding="utf-8")
-    found = outline(html)
+def test_a_report_from_a_run_folder_alone(report):
+    found = outline(report)
     text = " ".join(found.words)
     for said in ("Proved", "Fixed offset 1", "V4_MLP_L0M0", "length 40"):
         assert said in text
@@ -78,7 +76,7 @@ def test_a_report_from_a_run_folder_alone(run_folder):
     assert all(b - a <= 1 for a, b in zip(found.headings, found.headings[1:], strict=False))
     assert len(found.ids) == len(set(found.ids))
     assert {"try", "program", "verdict", "graph", "attention", "operators", "training"} <= set(found.ids)
-    assert not re.search(r"https?://|//cdn|@import|url\(", html)
+    assert not re.search(r"https?://|//cdn|@import|url\(", report)
     assert {"header", "nav", "main", "footer", "math", "svg"} <= found.tags
 
 
