@@ -134,22 +134,18 @@ class Program:
         ValueError
             If a column of texts holds one that the program does not know.
         """
-        given = np.asarray(x) if not self.categories else np.asarray(x, dtype=object)
+        given = np.asarray(x, dtype=object if self.categories else None)
         if given.dtype != object:
             return given.astype(float)
-        names, columns = self.recurrence.inputs, len(self.recurrence.inputs)
-        flat = given.reshape(-1, columns)
-        numbers = np.empty(flat.shape)
-        for i, (read, domain) in enumerate(zip(names, self.domains, strict=True)):
-            column = flat[:, i]
-            if not domain.categories:
-                numbers[:, i] = column.astype(float)
-                continue
-            numbers[:, i] = encoded(column, domain.categories)
-            if (numbers[:, i] < 0).any():
-                other = column[int(np.argmax(numbers[:, i] < 0))]
-                raise ValueError(f"{read}: {other!r} is none of {domain}")
-        return numbers.reshape(given.shape)
+        columns = []
+        flat = given.reshape(-1, len(self.domains)).T
+        for name, domain, column in zip(self.recurrence.inputs, self.domains, flat, strict=True):
+            texts = domain.categories
+            columns.append(encoded(column, texts) if texts else column.astype(float))
+            if texts and (columns[-1] < 0).any():
+                other = column[int(np.argmax(columns[-1] < 0))]
+                raise ValueError(f"{name}: {other!r} is none of {domain}")
+        return np.stack(columns, -1).reshape(given.shape)
 
     def decode(self, answers: np.ndarray) -> np.ndarray:
         """Outputs (..., outputs), texts and truth values as such; all are objects if only some are."""

@@ -116,6 +116,8 @@ sys.stdout.buffer.flush()
 """
 
 
+#: Bytes of memory that it may use.
+MEMORY = 2**30
 #: Outputs that a program may return for each number that it is given, and characters of an error.
 MOST_OUTPUTS = 100
 MOST_SAID = 300
@@ -139,7 +141,6 @@ def run_program(
     sequences: Sequence[np.ndarray],
     *,
     timeout: float = 20.0,
-    memory: int = 2**30,
 ) -> list[np.ndarray]:
     """Run a program file (or its text) on many sequences, in one limited subprocess.
 
@@ -149,8 +150,8 @@ def run_program(
         A `Path` to a file, or the text itself.
     sequences
         One array a sequence, each of shape (T,) or (T, columns); with texts, all of them of objects.
-    timeout, memory
-        Seconds of time and bytes of memory that the subprocess may use.
+    timeout
+        Seconds that the subprocess may take.
 
     Raises
     ------
@@ -175,7 +176,7 @@ def run_program(
         "characters": MOST_SAID,
         "limits": {
             "RLIMIT_CPU": math.ceil(timeout) + 1,
-            "RLIMIT_AS": memory,
+            "RLIMIT_AS": MEMORY,
             "RLIMIT_FSIZE": 0,
             "RLIMIT_CORE": 0,
             "RLIMIT_NOFILE": 3,  # those that are open; no other, and no socket
