@@ -119,7 +119,7 @@ table = partial(
 def figure(rows: Sequence[Row]) -> Drawing | None:
     import numpy as np
 
-    from weights2code.experiments.charts import heat_maps
+    from weights2code.report.attention import heat_maps
 
     maps = []
     for (task,), found in grouped([row for row in rows if row["status"] == DONE], "task").items():

@@ -1,12 +1,10 @@
-"""Drawings of experiments: curves of several tasks side by side, and heat maps beside their ideals."""
+"""Drawings of experiments: curves of several tasks side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from weights2code.report.svg import Drawing, Frame, heat, positions, spread, text
+from weights2code.report.svg import Drawing, Frame, spread, text
 
 #: The series of a chart differ in dash and weight, not only in colour.
 KINDS = ("line", "line second", "line dashed", "line second dashed", "line wide", "line faint")
@@ -41,28 +39,3 @@ def curves_chart(
             parts.append(frame.line([i + 1.0 for i in range(len(line))], shown, KINDS[index % len(KINDS)]))
     width = LEFT + len(panels) * (PANEL + GAP) - GAP + 20
     return Drawing(name, width, TOP + HEIGHT + 44, "".join(parts), title, ", ".join(labels))
-
-
-def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]) -> Drawing:
-    """Matrices (T, T) of weights: a row a query position t, a column a key position s; two side by side.
-
-    Parameters
-    ----------
-    maps : (heading, words below it, weights); the darkest cell of each map is its largest weight.
-    """
-    cell, gap, left, top, columns = 14.0, 84.0, 34.0, 64.0, 2
-    side = max((len(matrix) for *_, matrix in maps), default=1) * cell
-    parts = []
-    for index, (heading, words, matrix) in enumerate(maps):
-        x, y = left + (index % columns) * (side + gap), top + (index // columns) * (side + gap)
-        parts += [
-            text(x, y - 40, heading, "panel-title"),
-            text(x, y - 24, words, "tick"),
-            heat(matrix, x, y, (cell, cell), 0.0, max(float(matrix.max()), 1e-9)),
-            positions(x, y, len(matrix), 3, cell),
-        ]
-    rows, across = -(-len(maps) // columns), min(columns, max(len(maps), 1))
-    spoken = "; ".join(f"{heading}: {words}" for heading, words, _ in maps)
-    width, height = left + across * (side + gap) - gap + 60, top + rows * (side + gap) - gap + 24
-    parts.append(text(left, height - 6, "rows: at position t; columns: read from position s", "tick"))
-    return Drawing(name, width, height, "".join(parts), title, spoken)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from weights2code.explain.routing import hypotheses
 from weights2code.graph import RouterNode
-from weights2code.report.svg import Drawing, beside, heat, number, positions, text
+from weights2code.report.svg import Drawing, heat, number, positions, text
 
 #: Positions shown; a pattern that repeats needs no more.
 SHOWN = 24
-CELL, SMALL_CELL = 15.0, 11.0
+CELL = 14.0
 
 
 def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
@@ -40,27 +43,42 @@ def _extremum(value: np.ndarray) -> np.ndarray:
 
 
 def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> Drawing:
-    """The pattern as a heat map: one row a query position, one column a key position, null at the right."""
+    """The pattern of one head, as far as it is shown."""
     shown = min(len(matrix), SHOWN)
-    cell = CELL if shown <= 12 else SMALL_CELL
-    left, top = 40.0, 30.0
-    width, gap = shown * cell, 6.0
-    parts = [
-        heat(matrix[:shown, :shown], left, top, (cell, cell), 0.0, 1.0),
-        heat(matrix[:shown, -1:], left + width + gap, top, (cell, cell), 0.0, 1.0),
-    ]
-    parts.append(positions(left, top, shown, 1 if shown <= 10 else 4, cell))
-    parts.append(text(left + width + gap + cell / 2, top - 6, "null", "tick middle"))
-    parts.append(text(left + width / 2, 10, "read from position s", "tick middle"))
-    parts.append(beside(10, top + width / 2, "at position t"))
     strongest = matrix[-1].argmax() if len(matrix) else 0
     where = "the null slot" if strongest == matrix.shape[1] - 1 else f"position {strongest}"
-    return Drawing(
-        f"attention_{node.name}",
-        left + width + gap + cell + 14,
-        top + width + 8,
-        "".join(parts),
-        f"Attention pattern of {node.name}",
+    told = (
         f"{hypothesis}. The last of {len(matrix)} positions reads mostly {where} "
-        f"(weight {number(float(matrix[-1].max()), 3)}).",
+        f"(weight {number(float(matrix[-1].max()), 3)})."
     )
+    part = np.column_stack([matrix[:shown, :shown], matrix[:shown, -1]])
+    title = f"Attention pattern of {node.name}"
+    return replace(heat_maps(f"attention_{node.name}", title, [("", "", part)]), description=told)
+
+
+def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]) -> Drawing:
+    """Matrices of weights: a row a query position t, a column a key position s, one more at the right the
+    null slot; two side by side.
+
+    Parameters
+    ----------
+    maps : (heading, words below it, weights); the darkest cell of each map is its largest weight.
+    """
+    gap, left, top, columns = 84.0, 34.0, 64.0, 2
+    side = max((len(matrix) for *_, matrix in maps), default=1) * CELL
+    parts = []
+    for index, (heading, words, matrix) in enumerate(maps):
+        x, y = left + (index % columns) * (side + gap), top + (index // columns) * (side + gap)
+        parts += [
+            text(x, y - 40, heading, "panel-title"),
+            text(x, y - 24, words, "tick"),
+            heat(matrix, x, y, (CELL, CELL), 0.0, max(float(matrix.max()), 1e-9)),
+            positions(x, y, len(matrix), 3, CELL),
+        ]
+        if matrix.shape[1] > len(matrix):
+            parts.append(text(x + (len(matrix) + 0.5) * CELL, y - 6, "null", "tick"))
+    rows, across = -(-len(maps) // columns), min(columns, max(len(maps), 1))
+    spoken = "; ".join(f"{heading}: {words}" for heading, words, _ in maps)
+    width, height = left + across * (side + gap) - gap + 60, top + rows * (side + gap) - gap + 24
+    parts.append(text(left, height - 6, "rows: at position t; columns: read from position s", "tick"))
+    return Drawing(name, max(width, 300.0), height, "".join(parts), title, spoken)

@@ -72,8 +72,8 @@ def n(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".") if value else "0"
 
 
-def text(x: float, y: float, content: str, kind: str = "label", extra: str = "") -> str:
-    return f'<text x="{n(x)}" y="{n(y)}" class="{kind}"{extra}>{escape(content)}</text>'
+def text(x: float, y: float, content: str, kind: str = "label") -> str:
+    return f'<text x="{n(x)}" y="{n(y)}" class="{kind}">{escape(content)}</text>'
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -254,11 +254,6 @@ def positions(left: float, top: float, count: int, step: int, cell: float) -> st
         parts.append(text(left + middle, top - 6, str(t), "tick middle"))
         parts.append(text(left - 6, top + middle + 3.5, str(t), "tick end"))
     return "".join(parts)
-
-
-def beside(x: float, y: float, words: str) -> str:
-    """The title of a vertical axis, written upwards."""
-    return text(x, y, words, "tick middle", f' transform="rotate(-90 {n(x)} {n(y)})"')
 
 
 def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> str:
