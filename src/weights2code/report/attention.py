@@ -53,7 +53,7 @@ def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> 
     )
     part = np.column_stack([matrix[:shown, :shown], matrix[:shown, -1]])
     title = f"Attention pattern of {node.name}"
-    return replace(heat_maps(f"attention_{node.name}", title, [("", "", part)]), description=told)
+    return replace(heat_maps(f"attention_{node.name}", title, [("", hypothesis, part)]), description=told)
 
 
 def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]) -> Drawing:
@@ -81,4 +81,4 @@ def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]
     spoken = "; ".join(f"{heading}: {words}" for heading, words, _ in maps)
     width, height = left + across * (side + gap) - gap + 60, top + rows * (side + gap) - gap + 24
     parts.append(text(left, height - 6, "rows: at position t; columns: read from position s", "tick"))
-    return Drawing(name, max(width, 300.0), height, "".join(parts), title, spoken)
+    return Drawing(name, max(width, 360.0), height, "".join(parts), title, spoken)

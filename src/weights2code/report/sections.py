@@ -235,7 +235,6 @@ def attention_section(_: Program, contents: Contents, figure: Figures) -> Data:
         heads.append(
             {
                 "name": node.name,
-                "words": _inside(found.words),
                 "drawn": figure(attention_drawing(node, pattern(node, values, valid), found.words)),
                 "told": f"{node.kind}; reads {reads}; {_evidence(found)}",
             }
