@@ -90,9 +90,9 @@ def test_what_is_missed_is_listed_in_the_users_texts(tmp_path: Path):
     made = replace(door(), domains=problem.domains)
     missed = _missed(made, problem)
     assert missed is not None
-    assert (missed.count, missed.of, missed.inputs) == (1, 60, ("event",))
+    assert (missed["count"], missed["of"], missed["heads"][0]) == (1, 60, "event")
     _, event, state = lines[50].split(",")
-    assert missed.rows == ((event, state, "open" if state == "shut" else "shut"),)
+    assert missed["rows"] == [(event, state, "open" if state == "shut" else "shut")]
 
 
 def test_the_box_asks_for_what_is_read(

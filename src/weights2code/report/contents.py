@@ -48,17 +48,6 @@ MOST_MISSED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
-    """How many rows of own data a program misses, of those that can be judged; the first of them, with the
-    inputs that it reads, the targets, and what it says."""
-
-    inputs: tuple[str, ...]
-    count: int
-    of: int
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Epoch:
     """A line of `metrics.jsonl`: the rung, and what is drawn of each member; None is what is no number."""
 
@@ -101,7 +90,7 @@ class Contents:
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
     checked: bool = True
-    missed: Missed | None = None
+    missed: dict[str, Any] | None = None
     gaps: tuple[Gap, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
@@ -222,28 +211,24 @@ def _fresh(problem: Problem) -> Sequences:
     return kept.take(np.argsort(-kept.lengths, kind="stable")[:FRESH])
 
 
-def _missed(program: Program, problem: Problem) -> Missed | None:
-    """What a program misses of own data, where its outputs are right or wrong."""
+def _missed(program: Program, problem: Problem) -> dict[str, Any] | None:
+    """How many rows of own data a program misses, of those that can be judged, where outputs are right or
+    wrong; the first of them, with the inputs that it reads, the targets, and what it says."""
     rows, rule = problem.rows, program.recurrence
     if rows is None or not program.integer_outputs or not set(rule.inputs) <= set(problem.inputs):
         return None
     x = rows.x[:, [problem.inputs.index(name) for name in rule.inputs]]
     told = over_all(rule, replace(rows, x=x), program.domains, near=0.5)
     wrong = told.judged & (np.abs(told.answers - rows.y) >= 0.5).any(1)
-    read = program.reading().recurrence.inputs
-    shown = np.flatnonzero(wrong)[:MOST_MISSED]
-    inputs = in_words(x[shown], rule.inputs, program.categories, program.truths)[
-        :, [rule.inputs.index(n) for n in read]
-    ]
-    both = [program.decode(values[shown]) for values in (rows.y, told.answers)]
-    listed = tuple(
-        (*map(_plain, a), *map(_plain, b), *map(_plain, c)) for a, b, c in zip(inputs, *both, strict=True)
-    )
-    return Missed(read, int(wrong.sum()), int(told.judged.sum()), listed)
-
-
-def _plain(value: Any) -> Any:
-    return str(bool(value)) if isinstance(value, (bool, np.bool_)) else value
+    read, shown = program.reading().recurrence.inputs, np.flatnonzero(wrong)[:MOST_MISSED]
+    if not len(shown):
+        return None
+    words = in_words(x[shown], rule.inputs, program.categories, program.truths)
+    parts = [words[:, [rule.inputs.index(name) for name in read]]]
+    parts += [program.decode(values[shown]).reshape(len(shown), -1) for values in (rows.y, told.answers)]
+    both = [f"{name} {where}" for where in ("in the table", "by the rule") for name in rule.outputs]
+    listed = [tuple(value for part in row for value in part) for row in zip(*parts, strict=True)]
+    return {"count": int(wrong.sum()), "of": int(told.judged.sum()), "heads": (*read, *both), "rows": listed}
 
 
 def _examples(problem: Problem | None) -> tuple[np.ndarray, ...]:

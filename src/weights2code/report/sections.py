@@ -124,15 +124,10 @@ def state_section(program: Program, _: Contents, figure: Figures) -> Data:
     return {"machine": machine, "drawn": drawn, "rows": rows}
 
 
-def wrong_section(program: Program, contents: Contents, _: Figures) -> Data:
+def wrong_section(_: Program, contents: Contents, figure: Figures) -> Data:
     """The first rows that the program misses."""
     missed = contents.missed
-    if missed is None or not missed.count:
-        return None
-    outputs = program.recurrence.outputs
-    both = [f"{name} {where}" for where in ("in the table", "by the rule") for name in outputs]
-    rows = [tuple(map(_shown, row)) for row in missed.rows]
-    return {"missed": missed, "heads": (*missed.inputs, *both), "rows": rows}
+    return missed and {**missed, "rows": [tuple(map(_shown, row)) for row in missed["rows"]]}
 
 
 def verdict_section(program: Program, contents: Contents, _: Figures) -> Data:
@@ -204,6 +199,8 @@ def _counterexample(
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
     return quoted(value) if value is None or isinstance(value, str) else number(value, 6)
 
 
