@@ -200,12 +200,7 @@ def _without_infinity(expr: Expr) -> Expr:
 
 def _column(place: int) -> str:
     """A, B, ..., Z, AA, AB, ..."""
-    text = ""
-    place += 1
-    while place:
-        place, letter = divmod(place - 1, 26)
-        text = chr(65 + letter) + text
-    return text
+    return (_column(place // 26 - 1) if place >= 26 else "") + chr(65 + place % 26)
 
 
 def _number(value: float) -> str:

@@ -10,18 +10,20 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from html import escape
+from operator import add
 
 import numpy as np
 
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import node_variable
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
-from weights2code.language import Var, formula
+from weights2code.language import Const, Expr, Var, formula
 from weights2code.program.listing import hypothesis_of
 from weights2code.report.graph_layout import Box, Layout, Placed, place
-from weights2code.report.node_names import readable, short_name
-from weights2code.report.svg import Drawing, n, number, text
+from weights2code.report.node_names import readable, short_name, variable_of
+from weights2code.report.svg import Drawing, n, text
 
 #: Widths in pixels and, for what is written inside, in letters.
 LIVE_WIDTH, DEAD_WIDTH, LETTERS, LINES = 190.0, 96.0, 26, 4
@@ -114,12 +116,14 @@ def operator_words(explained: ExplainedGraph, index: int) -> str:
         return f"f({', '.join(short_name(explained, o) for o in graph.nodes[index].used())})"
     if fit.kind != "formula":
         return f"{fit.kind} in " + ", ".join(short_name(explained, o) for o in fit.operands)
+    return _in_words(explained, readable(explained, fit, 3))
+
+
+def _in_words(explained: ExplainedGraph, expr: Expr) -> str:
+    """A formula in which nodes are called by their numbers."""
+    graph = explained.graph
     own = {node_variable(i) for i in range(len(graph.nodes))} - {Var(name) for name in graph.inputs}
-
-    def write(variable: Var) -> str:
-        return variable.name if variable in own else str(variable)
-
-    return formula(readable(explained, fit, 3), write).replace(" - ", " − ")
+    return formula(expr, lambda v: v.name if v in own else str(v)).replace(" - ", " − ")
 
 
 def _router_words(explained: ExplainedGraph, index: int, node: RouterNode) -> str:
@@ -132,16 +136,12 @@ def _router_words(explained: ExplainedGraph, index: int, node: RouterNode) -> st
 
 def _output_card(explained: ExplainedGraph, row: int) -> Card:
     """The linear head in the user's units, three digits a weight."""
-    graph = explained.graph
-    weights, bias = graph.output_weights()[row]
-    terms = [(weight, short_name(explained, i)) for i, weight in weights.items()]
-    words = ""
-    for weight, name in [*terms, *([(bias, "")] if abs(bias) > 1e-9 else [])]:
-        size = number(abs(weight), 3)
-        part = f"{size} {name}".strip() if size != "1" or not name else name
-        sign = "−" if weight < 0 else "+"
-        words += f" {sign} {part}" if words else f"{'−' if weight < 0 else ''}{part}"
-    return Card(f"{graph.outputs[row]}[t]", words or "0", "node out")
+    weights, bias = explained.graph.output_weights()[row]
+    rounded = [(variable_of(explained, i), float(f"{weight:.3g}")) for i, weight in weights.items()]
+    terms: list[Expr] = [value if weight == 1 else weight * value for value, weight in rounded]
+    terms += [Const(float(f"{bias:.3g}"))] if abs(bias) > 1e-9 else []
+    words = _in_words(explained, reduce(add, terms)) if terms else "0"
+    return Card(f"{explained.graph.outputs[row]}[t]", words, "node out")
 
 
 def _edges(boxes: list[Box], layout: Layout) -> str:
