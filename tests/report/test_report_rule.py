@@ -22,7 +22,7 @@ from weights2code.report.page import page
 from weights2code.report.states import machine_drawing, machine_of
 from weights2code.simplify.thresholds import gaps_in
 
-EVENT, STATE = Var("event"), Var("state", 1)
+EVENT, STATE, STEPS = Var("event"), Var("state", 1), Var("s")
 EVENTS, STATES = ("pull", "push", "wait"), ("open", "shut")
 
 
@@ -55,12 +55,22 @@ def test_chains_of_cases_are_tables_of_what_is_tested():
 def test_states_are_called_what_the_user_calls_them():
     machine = machine_of(door())
     assert machine is not None
-    assert machine.states == ("nothing or shut", "open")  # no sequence tells these two apart
-    assert machine.moves[1, 0] == ["pull / shut"]
-    assert machine.moves[0, 0] == ["pull / shut", "wait / shut"]
+    assert machine.states == ("shut", "open")  # no sequence tells apart what is shut and what is none yet
+    assert machine.moves[1, 0] == ["pull"]
+    assert machine.moves[0, 0] == ["pull", "wait"]
     drawing = machine_drawing(machine)
-    assert "from open to nothing or shut by pull / shut" in drawing.description
+    assert "from open to shut by pull" in drawing.description
     assert drawing.body.count("<circle") == 2
+
+
+def test_states_are_called_by_what_they_say_where_each_says_something_else():
+    step = Step("light", where(STEPS.equals(0), 1, where(STEPS.equals(1), 2, 3)))
+    rule = Recurrence(("x",), (Step("s", (Var("s", 1) + Var("x")) % 3), step), ("light",))
+    colours = {"light": ("red", "green", "blue")}
+    machine = machine_of(Program("lights", rule, (BITS,), True, output_categories=colours))
+    assert machine is not None
+    assert machine.states == ("red", "green", "blue")
+    assert machine.moves[2, 0] == ["1"]
 
 
 def test_all_states_of_a_hidden_counter_are_found_or_none_are_drawn():

@@ -31,11 +31,13 @@ STATE, ROOM, ASIDE, ABOVE = 38.0, 52.0, 190.0, 125.0
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """States by what they are called, the first of them the start, and what leads from one to another."""
+    """States by what they are called, the first of them the start, and what leads from one to another: what
+    is read / what comes out then, or, `alone`, what is read, and states are called by what comes out."""
 
     holds: str
     states: tuple[str, ...]
     moves: dict[tuple[int, int], list[str]]
+    alone: bool = False
 
 
 def machine_of(program: Program) -> Machine | None:
@@ -69,17 +71,19 @@ def machine_of(program: Program) -> Machine | None:
     members: dict[int, list[str]] = {}
     for one, name in zip(group, names, strict=True):
         members.setdefault(one, []).append(name)
-    arrows: dict[tuple[int, int], list[str]] = {}
+    arrows: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for one in members:
         before = group.index(one)
         for symbol, after, answers in zip(symbols, found.moves[before], found.answers[before], strict=True):
-            told = f"{shown(rule.inputs, symbol)} / {shown(rule.outputs, answers)}"
-            arrows.setdefault((one, group[after]), []).append(told)
-    return Machine(
-        ", ".join(str(v) if v.lag > 1 else v.name for v in state),
-        tuple(map(" or ".join, members.values())),
-        arrows,
-    )
+            words = shown(rule.inputs, symbol), shown(rule.outputs, answers)
+            arrows.setdefault((one, group[after]), []).append(words)
+    holds = ", ".join(str(v) if v.lag > 1 else v.name for v in state)
+    said = [{told for (_, b), words in arrows.items() if b == one for _, told in words} for one in members]
+    if all(len(some) == 1 for some in said) and len(set.union(*said)) == len(said):
+        moves = {ends: [read for read, _ in words] for ends, words in arrows.items()}
+        return Machine(holds, tuple(some.pop() for some in said), moves, alone=True)
+    moves = {ends: list(map(" / ".join, words)) for ends, words in arrows.items()}
+    return Machine(holds, tuple(map(" or ".join, members.values())), moves)
 
 
 def _told_apart(found: Walked) -> list[int]:
@@ -119,9 +123,13 @@ def machine_drawing(machine: Machine) -> Drawing:
     """The states on a circle, from the left on clockwise, and arrows with what is read and said."""
     count = len(machine.states)
     radius = max(110.0, ROOM * count / 2) if count > 1 else 0.0
-    turns = [cmath.exp(1j * math.pi * (1 + 2 * i / count)) for i in range(count)]
+    order = [0]
+    while len(order) < count:  # neighbours stand beside each other
+        near = [b for a, b in machine.moves if a == order[-1] and b not in order]
+        order.append(near[0] if near else min({*range(count)} - {*order}))
+    turns = [cmath.exp(1j * math.pi * (1 + 2 * order.index(i) / count)) for i in range(count)]
     tallest = radius * max(abs(turn.imag) for turn in turns)
-    centre = complex(radius + ASIDE, tallest + ABOVE)
+    centre = complex(radius + ASIDE, tallest + (ABOVE if count != 2 else 80))
     places = [centre + radius * turn for turn in turns]
     body = "".join(
         _arrow(places[a], places[b], (places[a] - centre) / radius if radius else -1j, words)
@@ -176,8 +184,9 @@ def _arrow(start: complex, end: complex, outwards: complex, words: list[str]) ->
     lines = _first(words)
     sideways = abs(away.real) > 0.5
     kind = ("tick" if away.real > 0 else "tick end") if sideways else "tick middle"
-    up = (len(lines) - 1) / 2 if sideways else len(lines) - 1 if away.imag < 0 else -0.6
-    return f'<path class="edge" d="{path}"/>{_lines(at - 13j * up + 4j, lines, kind)}'
+    rows = len(lines) - 1
+    up = 6.5 * rows - 4 if sideways else 13 * rows if away.imag < 0 else -10
+    return f'<path class="edge" d="{path}"/>{_lines(at - 1j * up, lines, kind)}'
 
 
 def _point(at: complex) -> str:
