@@ -66,9 +66,8 @@ def write_proof(folder: RunFolder, problem: Problem, out: Path) -> list[ClaimFil
     """Check again what a run folder claims, and write what was proved into a folder of its own."""
     found, _ = certified_again(read_run(folder), problem, folder)
     certificate = found.certificate
-    out.mkdir(parents=True, exist_ok=True)
-    write_atomically(out / PROGRAM, folder.read_text(PROGRAM).encode())
-    write_atomically(out / "check.py", checker().encode())
+    write_atomically(out / PROGRAM, folder.read_text(PROGRAM))
+    write_atomically(out / "check.py", checker())
     links = (("network", certificate.network, MODEL), ("taught", certificate.taught, TAUGHT))
     named = [("program", certificate.proof, None, 0)]
     named += [(name, of.proof, file, of.member or 0) for name, of, file in links if of is not None]
@@ -81,9 +80,9 @@ def write_proof(folder: RunFolder, problem: Problem, out: Path) -> list[ClaimFil
             made.append(ClaimFiles(name, sentence, entry is not None, questions))
             asked = f"{questions} questions in obligations/" if questions else "no questions"
             lines.append(f"{name}: {sentence}; {'not ' * (entry is None)}closed by check.py; {asked}")
-    write_atomically(out / "claims.json", (json.dumps({"claims": closed}, indent=1) + "\n").encode())
+    write_atomically(out / "claims.json", json.dumps({"claims": closed}, indent=1) + "\n")
     text = README.format(name=found.program.name, claims="\n".join(lines) or "Nothing was proved.")
-    write_atomically(out / "README.txt", text.encode())
+    write_atomically(out / "README.txt", text)
     return made
 
 
@@ -132,18 +131,18 @@ class _Link:
         if isinstance(machine, kernel.ProgramText):
             file = PROGRAM if not self.problem.hidden or not self.file else "program_and_state.py"
             if file != PROGRAM:
-                write_atomically(self.out / file, machine.source.encode())
+                write_atomically(self.out / file, machine.source)
             kinds = {"inputs": list(machine.categories), "outputs": list(machine.output_categories)}
             return {"kind": "text", "file": file, **(kinds if any(machine.categories) else {})}
         if isinstance(machine, kernel.Specification):
-            write_atomically(self.out / "specification.py", machine_text(machine.machine.live()).encode())
+            write_atomically(self.out / "specification.py", machine_text(machine.machine.live()))
             return {"kind": "machine", "file": "specification.py"}
         if not isinstance(machine, kernel.Network) or self.file is None:
             return None
         shutil.copyfile(self.folder.file(self.file), self.out / self.file)
         coded = _Coded(self.folder.file(self.file), self.problem, self.member)
         text = machine_text(coded.machine(), floats=True, windows=proposal.windows, weight=coded.weight)
-        write_atomically(self.out / f"{self.name}.py", text.encode())
+        write_atomically(self.out / f"{self.name}.py", text)
         made = {"kind": "machine", "file": f"{self.name}.py", "weights": self.file}
         return {**made, "places": coded.places, "choices": coded.choices()}
 
@@ -152,11 +151,9 @@ class _Link:
         found = self._inductive()
         if found is None:
             return 0
-        target = self.out / "obligations"
-        target.mkdir(exist_ok=True)
         number = 0
         for number, question in enumerate(kernel.obligations(*found), start=1):
-            write_atomically(target / f"{self.name}_{number}.smt2", question.text().encode())
+            write_atomically(self.out / "obligations" / f"{self.name}_{number}.smt2", question.text())
         return number
 
     def _inductive(self) -> tuple[kernel.Claim, kernel.Inductive] | None:
