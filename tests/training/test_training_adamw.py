@@ -1,4 +1,4 @@
-"""The optimizer is PyTorch's, to the last bit, and goes on from what it remembers."""
+"""The optimizer is PyTorch's, to the last bit."""
 
 import torch
 
@@ -23,14 +23,3 @@ def test_the_same_as_pytorch():
     descend(AdamW(ours, 0.05, 0.1), ours, range(20))
     descend(torch.optim.AdamW(theirs, lr=0.05, weight_decay=0.1, fused=True), theirs, range(20))
     assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
-
-
-def test_what_is_remembered_is_gone_on_from():
-    whole, halved = parameters(), parameters()
-    descend(AdamW(whole, 0.05), whole, range(20))
-    first = AdamW(halved, 0.05)
-    descend(first, halved, range(10))
-    second = AdamW(halved, 0.05)
-    second.remember(first.moments())
-    descend(second, halved, range(10, 20))
-    assert all(torch.equal(one, other) for one, other in zip(whole, halved, strict=True))

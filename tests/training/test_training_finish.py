@@ -46,5 +46,5 @@ def test_what_is_asked_for_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(climbing, "train_rung", no_training)
     hidden = problem("Bit_Palindrome")
-    assert list(climbing.climb(hidden, Settings(rungs=("window",)))) == []
+    assert list(climbing.rungs_of(hidden, Settings(rungs=("window",)))) == []
     assert asked == ["window"]

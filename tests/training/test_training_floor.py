@@ -7,7 +7,7 @@ import pytest
 from weights2code.data import Layout
 from weights2code.model import Architecture, Weights
 from weights2code.training.storage import Trained
-from weights2code.training.train import at_the_floor, smallest_at_the_floor
+from weights2code.training.train import LOWER, at_the_floor, best
 
 
 def rungs(*losses: float) -> list[Trained]:
@@ -31,4 +31,4 @@ def rungs(*losses: float) -> list[Trained]:
 def test_the_floor_of_noise(losses: tuple[float, ...], stop: bool, chosen: int):
     found = rungs(*losses)
     assert at_the_floor(found) == stop
-    assert smallest_at_the_floor(found) is found[chosen]
+    assert best(found, 1 / LOWER) is found[chosen]

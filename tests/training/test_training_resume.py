@@ -19,7 +19,7 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search
-from weights2code.training.train import climb, rungs_of, train
+from weights2code.training.train import rungs_of, train
 
 #: The command line, with a checkpoint after every epoch however short, so that every kind of stop occurs.
 #: After so many seconds of work, waiting not counted, a signal that nobody handles ends it, wherever it is.
@@ -121,7 +121,7 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
     settings = Settings(layers=1, heads=1, submlps=0, samples=256, members=1, epochs=6)
     problem = problem_of("sum_last2", settings)
     done = []
-    for trained in climb(problem, settings, progress=lambda _, epoch, *__: done.append(epoch)):
+    for trained in rungs_of(problem, settings, progress=lambda _, epoch, *__: done.append(epoch)):
         assert trained.fitted
     assert done[-1] < settings.epochs
 
@@ -129,9 +129,10 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
         if epoch == done[-1]:
             raise Stop
 
-    with pytest.raises(Stop):
-        next(climb(problem, settings, tmp_path, cut))
-    resumed = next(climb(problem, settings, tmp_path))
+    with begin(tmp_path, "sum_last2", settings) as folder:
+        with pytest.raises(Stop):
+            next(rungs_of(problem, settings, folder, cut))
+        resumed = next(rungs_of(problem, settings, folder))
     assert len(resumed.history) == done[-1]
 
 
@@ -170,19 +171,17 @@ def test_every_rung_goes_on_from_every_epoch(tmp_path: Path):
     """Choices that are annealed and choices that are fixed."""
     settings = Settings(samples=256, members=2, epochs=2, length=5, rungs=("pairs", "window"))
     problem = problem_of("Evens_Detector", settings)
-    whole = [(trained.rung, len(trained.history)) for trained in climb(problem, settings, tmp_path / "whole")]
+    whole = [(trained.rung, len(trained.history)) for trained in rungs_of(problem, settings)]
 
     def cut(stage: str, epoch: int, *_: object) -> None:
         raise Stop
 
-    stops = 0
-    while True:
-        try:
-            parts = [
-                (found.rung, len(found.history)) for found in climb(problem, settings, tmp_path / "cut", cut)
-            ]
-            break
-        except Stop:
-            stops += 1
+    stops, parts = 0, []
+    with begin(tmp_path, "Evens_Detector", settings) as folder:
+        while not parts:
+            try:
+                parts = [(f.rung, len(f.history)) for f in rungs_of(problem, settings, folder, cut)]
+            except Stop:
+                stops += 1
     assert parts == whole
     assert stops >= len(whole)

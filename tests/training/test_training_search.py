@@ -24,7 +24,7 @@ from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
 from weights2code.training.search import pick_device, train_rung
 from weights2code.training.storage import Trained
-from weights2code.training.train import best, climb, train, write_metrics
+from weights2code.training.train import best, rungs_of, train, write_metrics
 
 CPU = torch.device("cpu")
 LINEAR = FAST_LADDER[0]
@@ -154,7 +154,7 @@ def test_hidden_past_outputs_lead_to_the_other_recurrence():
     """The paper's intervention: spring without y[t-1] and y[t-2] is y[t] = -y[t-3] + x[t] + x[t-1]."""
     settings = Settings(hide=("y[t-1]", "y[t-2]"))
     data = problem("spring")
-    trained = next(climb(data, settings))
+    trained = next(rungs_of(data, settings))
     assert trained.rung == "linear"
     assert trained.fitted
     graph = graph_of(trained.weights, 0, trained.layout, data)
@@ -187,7 +187,7 @@ def test_several_values_can_be_hidden():
 @pytest.mark.parametrize("mask", ["z[t-1]", "y", "y[t]", "y[t+1]", "x[1]"])
 def test_masks_that_mean_nothing_are_refused(mask: str):
     with pytest.raises(InputError, match="mask"):
-        next(climb(problem("sum"), Settings(hide=(mask,))))
+        next(rungs_of(problem("sum"), Settings(hide=(mask,))))
 
 
 # -- the stage -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search, storage
 from weights2code.training.storage import Trained
-from weights2code.training.train import climb, train
+from weights2code.training.train import train
 
 SETTINGS = Settings(samples=128, layers=1, heads=1, submlps=1, epochs=2, members=2)
 
@@ -111,14 +111,15 @@ def test_a_damaged_checkpoint_is_refused(damage: Any, tmp_path: Path, monkeypatc
     def stop(rung: str, epoch: int, *_: object) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        list(climb(problem, SETTINGS, tmp_path, progress=stop))
-    current = tmp_path / "current.safetensors"
-    tensors, header = storage.read_tensors(current)
-    damage(tensors, header)
-    storage.write_tensors(current, tensors, header)
-    with pytest.raises(InputError, match="does not fit this run"):
-        list(climb(problem, SETTINGS, tmp_path))
+    with begin(tmp_path, "sum_last2", SETTINGS) as folder:
+        with pytest.raises(KeyboardInterrupt):
+            train(problem, SETTINGS, folder, stop)
+        current = folder.checkpoint / "current.safetensors"
+        tensors, header = storage.read_tensors(current)
+        damage(tensors, header)
+        storage.write_tensors(current, tensors, header)
+        with pytest.raises(InputError, match="does not fit this run"):
+            train(problem, SETTINGS, folder)
 
 
 @pytest.mark.parametrize("value", [0, 1])

@@ -108,8 +108,7 @@ class Weights:
         )
         if architecture.pointer and not low < high:
             raise ValueError("pointer heads have no range of values")
-        # older files do not say
-        sharpness = float(number(header.get("sharpness", EQUALITY_SHARPNESS), "sharpness"))
+        sharpness = float(number(header["sharpness"], "sharpness"))
         members = whole(header["members"], "members", least=1)
         parameters, masks = (
             {name: _of_shape(tensors, f"{kind}.{name}", (members, *shape)) for name, shape in shapes.items()}

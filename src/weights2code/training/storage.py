@@ -26,8 +26,8 @@ from weights2code.run_folder import LARGEST_TENSORS, read_file, write_atomically
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
 #: a `window` reads everything within reach; annealed ones choose what their functions read. `made` is no
-#: rung: a network that was wired or written for a rule. Older files have `few` and `memory`.
-RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made", "few", "memory"]
+#: rung: a network that was wired or written for a rule.
+RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made"]
 #: What an epoch records of each member.
 _LISTS = ("soft_loss", "hard_loss", "discrepancy", "agreement")
 
@@ -64,16 +64,15 @@ class Epoch:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Four digits and the best values, for `metrics.jsonl`."""
-        lists = {name: [_short(value) for value in getattr(self, name)] for name in _LISTS}
+        """Four digits and the best values, for `metrics.jsonl`; null stands for infinities."""
         return {
             "stage": self.stage,
             "epoch": self.epoch,
             "temperature": _short(self.temperature),
             "seconds": round(self.seconds, 3),
-            "best_hard_loss": min(lists["hard_loss"]),
-            "best_soft_loss": min(lists["soft_loss"]),
-            **lists,
+            "best_hard_loss": _short(min(self.hard_loss)),
+            "best_soft_loss": _short(min(self.soft_loss)),
+            **{name: [_short(value) for value in getattr(self, name)] for name in _LISTS},
         }
 
 
@@ -81,8 +80,7 @@ class Epoch:
 class Trained:
     """What a rung found: its best members, best first; `unfinished` if the time limit cut it short.
 
-    `integer_outputs` says whether outputs are rounded; the oldest files do not say. `member` is marked in
-    files of older runs, where what became of the network that the program was read from took its place.
+    `integer_outputs` says whether outputs are rounded, `work` what it took in seconds of a usual machine.
     """
 
     rung: str
@@ -95,9 +93,7 @@ class Trained:
     history: tuple[Epoch, ...]
     seconds: float
     unfinished: bool = False
-    member: int | None = None
-    integer_outputs: bool | None = None
-    #: What it took, in seconds of a usual machine.
+    integer_outputs: bool = False
     work: float = 0.0
 
     @property
@@ -113,7 +109,6 @@ class Trained:
             losses=tuple(self.losses[index] for index in members),
             accuracies=tuple(self.accuracies[index] for index in members),
             history=tuple(epoch.of_members(members) for epoch in self.history),
-            member=None,
         )
 
     def taught(self, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool) -> Trained:
@@ -124,7 +119,6 @@ class Trained:
             losses=(loss,),
             accuracies=(accuracy,),
             history=(),
-            member=None,
             integer_outputs=integer_outputs,
         )
 
@@ -153,13 +147,12 @@ class Trained:
             weights, layout = Weights.read(tensors, header), Layout.from_dict(header["layout"])
             check_layout(weights, layout, problem)
             losses, accuracies = _numbers(header, "losses"), _numbers(header, "accuracies")
-            kind = header.get("kind", "annealed")  # older files do not say
+            kind = header["kind"]
             pairs = zip(losses, weights.finite().tolist(), strict=False)
             if any(loss < math.inf and not finite for loss, finite in pairs):
                 raise ValueError("its weights are not numbers")
             if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == weights.members:
                 raise ValueError("kind, losses or accuracies are not those of its members")
-            member, rounded = header.get("member"), header.get("integer_outputs")
             return Trained(
                 text(header["rung"], "the rung"),
                 kind,
@@ -170,9 +163,8 @@ class Trained:
                 truth(header["fitted"], "fitted"),
                 tuple(Epoch.from_dict(row) for row in items(header["history"], "the history")),
                 float(number(header["seconds"], "seconds")),
-                member=None if member is None else whole(member, "the member", most=weights.members - 1),
-                integer_outputs=None if rounded is None else truth(rounded, "integer_outputs"),
-                work=float(number(header.get("work", header["seconds"]), "work")),
+                integer_outputs=truth(header["integer_outputs"], "integer_outputs"),
+                work=float(number(header["work"], "work")),
             )
         except (KeyError, TypeError, ValueError, RuntimeError, InputError) as error:
             raise InputError(
@@ -216,5 +208,5 @@ def _numbers(data: Mapping[str, Any], name: str) -> list[float]:
     return [any_number(value, name) for value in items(data[name], name)]
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+def _short(value: float) -> float | None:
+    return float(f"{value:.4g}") if math.isfinite(value) else None
