@@ -23,7 +23,7 @@ DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 
 
 def recipe_of(noise: float = 0.0, **given: object) -> Recipe:
-    return replace(paper_recipe(2), noise=noise, samples=64, batch=64, steps_per_epoch=1, **given)  # type: ignore[arg-type]
+    return replace(paper_recipe(2), noise=noise, batch=64, steps_per_epoch=1, **given)  # type: ignore[arg-type]
 
 
 def batch_of(channels: int, outputs: int, length: int, first: int) -> Batch:

@@ -8,7 +8,7 @@ from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.training.loop import LEAST_MEMBERS, load_loop, run_loop, save_loop, start
 from weights2code.training.recipes import Recipe
 
-RECIPE = Recipe(members=20, epochs=6, steps_per_epoch=3, batch=16, tune_steps=0, halvings=(0.34, 0.67))
+RECIPE = Recipe(epochs=6, steps_per_epoch=3, batch=16, tune_steps=0, halvings=(0.34, 0.67))
 ARCHITECTURE = Architecture(channels=2, past=1, layers=1, location=1, submlps=1, window=3)
 
 

@@ -36,9 +36,7 @@ def problem(name: str, samples: int = 512, seed: int = 0, length: int | None = N
 
 @pytest.mark.slow
 def test_the_loss_falls_with_a_learned_head():
-    recipe = Recipe(
-        members=2, epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1
-    )
+    recipe = Recipe(epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1)
     rung = Rung("test", {"layers": 1, "location": 1, "submlps": 0}, recipe, (Variant(2),))
     trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
     soft = [min(epoch.soft_loss) for epoch in trained.history]
@@ -49,9 +47,7 @@ def test_the_loss_falls_with_a_learned_head():
 
 @pytest.mark.slow
 def test_the_best_epoch_of_each_member_is_kept():
-    recipe = Recipe(
-        members=2, epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True
-    )
+    recipe = Recipe(epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True)
     rung = Rung("test", {"layers": 1, "location": 1, "submlps": 1}, recipe, (Variant(2),))
     trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
     lowest = np.min([epoch.hard_loss for epoch in trained.history], axis=0)

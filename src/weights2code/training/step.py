@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock, local
 
 import torch
@@ -271,28 +270,20 @@ def epochs_of(
         return FusedTraining(model, optimizer, training, recipe, variance, seed).run_epoch
     generator = torch.Generator(training[0].device)
     step = make_step(model, optimizer, recipe, variance, generator, first_scored(training[2]))
-    return partial(_run_epoch, step, model.members, training, recipe, seed, generator)
-
-
-def _run_epoch(
-    step: Step,
-    members: int,
-    training: Batch,
-    recipe: Recipe,
-    seed: int,
-    generator: torch.Generator,
-    epoch: int,
-) -> Float[Tensor, " member"]:
-    count, device = training[0].shape[2], training[0].device
+    count, steps = training[0].shape[2], recipe.steps_per_epoch
     batch = min(recipe.batch, count)
-    shuffled = sequences_of(training, shuffling(count, seed, epoch, generator))
-    total = torch.zeros(members, device=device)
-    for index in range(recipe.steps_per_epoch):
-        check_time()
-        progress = (epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
-        first = (index * batch) % max(count - batch + 1, 1)
-        total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
-    return total / recipe.steps_per_epoch
+
+    def run_epoch(epoch: int) -> Float[Tensor, " member"]:
+        shuffled = sequences_of(training, shuffling(count, seed, epoch, generator))
+        total = torch.zeros(model.members, device=training[0].device)
+        for index in range(steps):
+            check_time()
+            first = (index * batch) % max(count - batch + 1, 1)
+            part = sequences_of(shuffled, slice(first, first + batch))
+            total += step(part, (epoch * steps + index) / max(recipe.steps, 1))
+        return total / steps
+
+    return run_epoch
 
 
 def shuffling(count: int, seed: int, epoch: int, generator: torch.Generator) -> Tensor:
