@@ -34,7 +34,7 @@ def test_the_better_members_go_on():
     kept = sorted(sorted(range(20), key=lowest.__getitem__)[:10])
     assert halved.model.members == 10
     assert torch.equal(halved.model.choices, whole.model.choices[kept])
-    assert halved.history[-1].hard_loss == [whole.history[-1].hard_loss[member] for member in kept]
+    assert list(halved.history[-1].hard_loss) == [whole.history[-1].hard_loss[member] for member in kept]
     moments = [next(iter(state.optimizer.state.values()))["exp_avg"] for state in (whole, halved)]
     assert torch.equal(moments[1], moments[0][kept])
 

@@ -76,7 +76,7 @@ def test_a_rung_without_annealing_has_one_record():
     trained = train_rung(LINEAR, problem("sum"), Settings(), CPU)
     (only,) = trained.history
     assert only.epoch == 0
-    assert only.hard_loss == only.soft_loss == list(trained.losses)
+    assert only.hard_loss == only.soft_loss == trained.losses
     assert set(only.agreement) == {1.0}
 
 
@@ -222,7 +222,7 @@ def test_metrics_have_every_field(tmp_path: Path):
 
 def test_losses_that_are_not_numbers_are_null_in_metrics(tmp_path: Path):
     trained = train_rung(LINEAR, problem("sum", samples=64), Settings(), CPU)
-    diverged = replace(trained.history[0], hard_loss=[float("inf"), 1.0])
+    diverged = replace(trained.history[0], hard_loss=(float("inf"), 1.0))
     with begin(tmp_path, "sum", Settings()) as folder:
         write_metrics(folder, [diverged])
     assert json.loads((tmp_path / "metrics.jsonl").read_text())["hard_loss"] == [None, 1.0]

@@ -34,6 +34,7 @@ def changed(model: Path, place: Path, header: dict[str, Any], **tensors: Any) ->
         old = stored.pop(f"model.{name}")
         if make is not None:
             stored[f"model.{name}"] = make(old)
+    told["weights"] |= {name: value for name, value in header.items() if name in told["weights"]}
     storage.write_tensors(place / "changed.safetensors", stored, told | header)
     return place / "changed.safetensors"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from torch import Tensor
 from weights2code.data import Encoded
 from weights2code.effort import charge, check_time, work
 from weights2code.errors import InputError
+from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import items, number, whole
 from weights2code.model.sampler import HARD
 from weights2code.model.transformer import DiscreteTransformer
@@ -104,8 +105,8 @@ def run_loop(
         state.work += work() - before
         tau = recipe.annealing.tau(state.epoch / recipe.epochs)
         seconds = time.perf_counter() - began
-        gap = (hard - soft).tolist()
-        state.history.append(Epoch(stage, state.epoch, soft.tolist(), hard.tolist(), gap, [], tau, seconds))
+        lists = (tuple(values.tolist()) for values in (soft, hard, hard - soft))
+        state.history.append(Epoch(stage, state.epoch, *lists, (), tau, seconds))
         if recipe.keep_best:
             _remember_best(state, hard)
         if _time_to_halve(state, recipe):
@@ -184,7 +185,7 @@ def _record_agreement(state: LoopState) -> None:
     for index, (epoch, choices) in enumerate(zip(state.history, state.choices, strict=True)):
         same = choices == state.choices[-1]
         share = same.double().mean(1) if same.shape[1] else torch.ones(len(same))
-        state.history[index] = replace(epoch, agreement=share.tolist())
+        state.history[index] = replace(epoch, agreement=tuple(share.tolist()))
 
 
 def tune(
@@ -229,7 +230,7 @@ def tensors_of(state: LoopState) -> dict[str, Tensor]:
 def save_loop(path: Path, state: LoopState, identity: dict[str, Any]) -> None:
     """A checkpoint in the middle of a rung."""
     header = {**identity, "members": state.model.members, "epoch": state.epoch, "work": state.work}
-    header["history"] = [asdict(epoch) for epoch in state.history]
+    header["history"] = [to_fields(epoch) for epoch in state.history]
     write_tensors(path, {name: value.cpu().numpy() for name, value in tensors_of(state).items()}, header)
 
 
@@ -251,7 +252,8 @@ def _restore(state: LoopState, recipe: Recipe, arrays: Arrays, header: dict[str,
         keep_members(state, recipe, list(range(members)))
     state.epoch = whole(header["epoch"], "the epoch")
     state.work = float(number(header["work"], "work"))
-    state.history[:] = [Epoch.from_dict(row) for row in items(header["history"], "the history")]
+    rows = items(header["history"], "the history")
+    state.history[:] = [from_fields(Epoch, row, "an epoch") for row in rows]
     if len(state.history) != state.epoch:
         raise ValueError(f"epoch {state.epoch} has a history of {len(state.history)}")
     state.choices[:] = [state.model.hard_choices() for _ in state.history]

@@ -163,8 +163,8 @@ def _keeper(
 
 def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
     """The record of a rung without annealing: discrete from the start, so soft and hard are the same."""
-    losses, none = list(trained.losses), [0.0] * len(trained.losses)
-    agreement = [1.0] * len(losses)
+    losses = trained.losses
+    none, agreement = (0.0,) * len(losses), (1.0,) * len(losses)
     return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
 
 

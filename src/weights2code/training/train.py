@@ -158,5 +158,5 @@ def rungs_of(
 
 def write_metrics(folder: RunFolder, epochs: Sequence[Epoch]) -> None:
     """A line an epoch. The agreement A(e) compares with the end, so a rung under way has none yet."""
-    lines = (json.dumps(epoch.to_dict(), allow_nan=False) for epoch in epochs)
+    lines = (json.dumps(epoch.line(), allow_nan=False) for epoch in epochs)
     folder.write(METRICS, "".join(f"{line}\n" for line in lines))
