@@ -54,14 +54,6 @@ def test_without_a_gpu_the_ordinary_step_is_used(head):
     assert train(step, 2).shape == (2, 3)
 
 
-def test_batches_must_keep_their_shape():
-    step = CapturedStep(*prepare())
-    channels, targets, scored = next(batches(1))
-    step((channels, targets, scored), 0.0)
-    with pytest.raises(ValueError, match="keep their shape"):
-        step((channels[..., :2], targets[..., :2], scored[..., :2]), 0.5)
-
-
 class Operators(TorchDispatchMode):
     """Writes down which operators run."""
 

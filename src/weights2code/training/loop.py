@@ -92,6 +92,7 @@ def run_loop(
     """Run the remaining epochs, or until a hard loss stays below that; afterwards the model's head is set and
     the agreement is known."""
     variance = target_variance(training[1], training[2])
+    halved = [round(share * recipe.epochs) for share in recipe.halvings]
     run_epoch = None
     while state.epoch < recipe.epochs and not _settled(state, stop_below):
         began, before = time.perf_counter(), work()
@@ -109,7 +110,7 @@ def run_loop(
         state.history.append(Epoch(stage, state.epoch, *lists, (), tau, seconds))
         if recipe.keep_best:
             _remember_best(state, hard)
-        if _time_to_halve(state, recipe):
+        if state.epoch in halved and state.model.members > LEAST_MEMBERS:
             keep_members(state, recipe, _better_half(state))
             run_epoch = None
         if on_epoch is not None:
@@ -122,14 +123,8 @@ def run_loop(
 def _settled(state: LoopState, stop_below: float | None) -> bool:
     """Whether the best was below that in two epochs running: judged by the record alone, so that a run that
     resumes here stops where an unbroken one does."""
-    if stop_below is None or len(state.history) < 2:
-        return False
-    return max(min(epoch.hard_loss) for epoch in state.history[-2:]) < stop_below
-
-
-def _time_to_halve(state: LoopState, recipe: Recipe) -> bool:
-    ends = (round(share * recipe.epochs) for share in recipe.halvings)
-    return state.epoch in ends and state.model.members > LEAST_MEMBERS
+    last = [min(epoch.hard_loss) for epoch in state.history[-2:]]
+    return stop_below is not None and len(last) == 2 and max(last) < stop_below
 
 
 def _better_half(state: LoopState) -> list[int]:

@@ -19,7 +19,6 @@ from weights2code.graph.from_model import graph_of
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.model.sampler import HARD
 from weights2code.model.transformer import DiscreteTransformer
-from weights2code.model.weights import Weights
 from weights2code.progress import Progress
 from weights2code.settings import Settings
 from weights2code.training.build import build, hide
@@ -64,8 +63,6 @@ Record = Callable[[Sequence[Epoch]], None]
 
 
 def pick_device(name: str) -> torch.device:
-    if name not in ("cpu", "cuda", "auto"):
-        raise InputError(f"unknown device {name!r}; choose cpu, cuda or auto.")
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("--device cuda was asked for, but PyTorch finds no CUDA device; use cpu or auto.")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
@@ -131,9 +128,12 @@ def train_rung(
         unfinished = True
     data = (own.validation[0].double(), own.validation[1].double(), own.validation[2])
     found = rank(rung, own.layout, state.model.double(), data, problem, ordered=ordered)
-    seconds = time.perf_counter() - began
-    found = replace(found, seconds=seconds, work=work() - before, unfinished=unfinished)
-    return replace(found, history=tuple(state.history) or (_only_epoch(rung, found),))
+    seconds, history = time.perf_counter() - began, tuple(state.history)
+    if not history:  # discrete from the start, so soft and hard are the same
+        losses, count = found.losses, len(found.losses)
+        lists = losses, losses, (0.0,) * count, (1.0,) * count
+        history = (Epoch(rung.name, 0, *lists, rung.recipe.annealing.last, seconds),)
+    return replace(found, history=history, seconds=seconds, work=work() - before, unfinished=unfinished)
 
 
 def _keeper(
@@ -159,13 +159,6 @@ def _keeper(
             progress(f"network {rung.name}", state.epoch, rung.recipe.epochs, detail)
 
     return on_epoch
-
-
-def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
-    """The record of a rung without annealing: discrete from the start, so soft and hard are the same."""
-    losses = trained.losses
-    none, agreement = (0.0,) * len(losses), (1.0,) * len(losses)
-    return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
 
 
 def stop_of(rung: Rung, problem: Problem) -> float | None:
@@ -210,7 +203,11 @@ def rank(
     weights = model.weights()
 
     def key(member: int) -> tuple[bool, int, float]:
-        used = _used(weights, member, layout, problem) if fits[member] else 0
+        """How many variables the output depends on is a first guess at the size of its program."""
+        used = 0
+        if fits[member]:
+            graph = graph_of(weights, member, layout, problem)
+            used = len(prune_by_threshold(graph, NOTICED * float(np.abs(graph.head[:, :-1]).max())).live())
         return (not bool(fits[member]), used, float(losses[member]))
 
     order = sorted(range(model.members), key=key) if ordered else list(range(model.members))
@@ -235,12 +232,6 @@ def rounding_accuracy(model: DiscreteTransformer, data: Batch, layout: Layout) -
         error = (model(data[0], HARD) - data[1]) * scale
     right = (error.abs() < 0.5) & data[2]
     return right.sum((1, 2, 3)) / (data[2].sum() * data[1].shape[0])
-
-
-def _used(weights: Weights, member: int, layout: Layout, problem: Problem) -> int:
-    """How many variables of the stream the output of a member depends on: a first guess at program size."""
-    graph = graph_of(weights, member, layout, problem)
-    return len(prune_by_threshold(graph, NOTICED * float(np.abs(graph.head[:, :-1]).max())).live())
 
 
 def value_range(encoded: Encoded) -> tuple[float, float]:

@@ -363,11 +363,13 @@ class CapturedStep:
         if self.side is None:
             return self._run()
         if self.graph is None:
-            before = work()
             if self.steps <= WARM_UP:
-                losses, self.work = self._run_aside(self.side), work() - before
-                return losses
-            self.graph = self._capture(self.side)
+                return self._run_aside(self.side)
+            self.graph = torch.cuda.CUDAGraph()
+            self.graph.register_generator_state(self.generator)
+            self.optimizer.zero_grad()  # gradients must be born inside the graph's memory
+            with recording(self.graph, self.side):  # nothing is computed until the first replay
+                self.losses = self._run()
         charge(self.work)  # a replay does not come by the model
         self.graph.replay()
         assert self.losses is not None
@@ -386,12 +388,7 @@ class CapturedStep:
         self.optimizer.rate = self.rate
         if self.batch is None:
             self.batch = (batch[0].clone(), batch[1].clone(), batch[2].clone())
-            return
         for buffer, tensor in zip(self.batch, batch, strict=True):
-            if buffer.shape != tensor.shape:
-                raise ValueError(
-                    f"batches must keep their shape: {tuple(buffer.shape)}, {tuple(tensor.shape)}"
-                )
             buffer.copy_(tensor)
 
     def _run(self) -> Tensor:
@@ -403,17 +400,10 @@ class CapturedStep:
 
     def _run_aside(self, side: torch.cuda.Stream) -> Tensor:
         """On the stream of the later capture, as capturing asks for."""
+        before = work()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             losses = self._run()
         torch.cuda.current_stream().wait_stream(side)
+        self.work = work() - before
         return losses
-
-    def _capture(self, side: torch.cuda.Stream) -> torch.cuda.CUDAGraph:
-        """Record the step; nothing is computed until the first replay."""
-        graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self.generator)
-        self.optimizer.zero_grad()  # gradients must be born inside the graph's memory
-        with recording(graph, side):
-            self.losses = self._run()
-        return graph
