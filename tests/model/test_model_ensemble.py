@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from weights2code.errors import InputError
-from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling, wiring
+from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling
 
 SIZES = {
     "location": Architecture(location=2, layers=2, window=4, submlps=3),

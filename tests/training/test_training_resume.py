@@ -8,13 +8,14 @@ import random
 import signal
 import subprocess
 import sys
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from weights2code.errors import InputError
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -150,18 +151,15 @@ def test_finished_rungs_are_not_trained_again(tmp_path: Path):
 
 
 def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
-    from weights2code.errors import InputError
-
-    settings = SMALL
-    problem = problem_of("bitwise_xor", settings)
-    with begin(tmp_path / "run", "bitwise_xor", settings) as folder:
+    problem, damages = problem_of("bitwise_xor", SMALL), (b"", b"garbage", b"\x02\0\0\0\0\0\0\0{}")
+    with begin(tmp_path / "run", "bitwise_xor", SMALL) as folder:
         folder.checkpoint.mkdir()
-        for name in ("rung0.safetensors", "current.safetensors"):
-            file = folder.checkpoint / name
-            file.write_bytes(b"\x10\0\0\0\0\0\0\0 not a header")
-            with pytest.raises(InputError, match="corrupt"):
-                train(problem, settings, folder)
-            assert file.read_bytes() == b"\x10\0\0\0\0\0\0\0 not a header"
+        for name, damage in product(("rung0", "current"), damages):
+            file = folder.checkpoint / f"{name}.safetensors"
+            file.write_bytes(damage)
+            with pytest.raises(InputError, match=r"corrupt.*left untouched"):
+                train(problem, SMALL, folder)
+            assert file.read_bytes() == damage
             file.unlink()
 
 

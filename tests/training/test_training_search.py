@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from weights2code.data import Layout, fit_layout, from_task
+from weights2code.data import fit_layout, from_task
 from weights2code.errors import InputError
 from weights2code.graph.from_model import graph_of
-from weights2code.model import HARD, Architecture, Weights
+from weights2code.model import HARD
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -24,7 +24,7 @@ from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
 from weights2code.training.search import pick_device, train_rung
 from weights2code.training.storage import Trained
-from weights2code.training.train import best, rungs_of, train, write_metrics
+from weights2code.training.train import rungs_of, train, write_metrics
 
 CPU = torch.device("cpu")
 LINEAR = FAST_LADDER[0]
@@ -54,15 +54,6 @@ def test_the_best_epoch_of_each_member_is_kept():
     ratio = np.sort(trained.losses) / np.sort(lowest)  # relative to another variance, the same for all
     assert np.allclose(ratio, ratio[0], rtol=1e-4)
     assert np.allclose(ratio, 1.0, rtol=0.1)
-
-
-def test_a_closed_head_solves_a_linear_task_exactly():
-    recipe = Recipe(epochs=1, steps_per_epoch=1, polish=False, tune_steps=0)
-    rung = Rung("test", {"layers": 0}, recipe, (Variant(1),))
-    trained = train_rung(rung, problem("sum"), Settings(), CPU)  # y[t] = x[t] + y[t-1]: both are channels
-    assert trained.losses[0] < 1e-12
-    assert trained.accuracies[0] == 1.0
-    assert trained.fitted
 
 
 @pytest.mark.parametrize("name", ["freebody", "magnetic"])
@@ -114,35 +105,6 @@ def test_members_with_fewer_heads_do_not_use_the_others():
         assert visible.sum() == (model.architecture.heads if heads is None else heads)
 
 
-def test_a_fixed_architecture_is_one_rung():
-    settings = Settings(layers=2, heads=3, submlps=1, arity=3, mean=1)
-    (rung,) = ladder_of(problem("sum"), settings)
-    assert (rung.sizes["layers"], rung.sizes["location"], rung.sizes["mean"]) == (2, 3, 1)
-    assert (rung.sizes["submlps"], rung.sizes["arity"]) == (1, 3)
-
-
-@pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
-def test_a_layout_keeps_its_variants(layout: str, past: bool):
-    ladder = ladder_of(problem("sum"), Settings(layout=layout))  # type: ignore[arg-type]
-    assert {rung.wired for rung in ladder} == {False, True}
-    for rung in ladder:
-        if not rung.wired:
-            assert {variant.past for variant in rung.variants} == {past}
-        else:
-            assert rung.layout == layout
-
-
-def test_nothing_is_hidden_from_a_fixed_wiring_so_it_is_left_out():
-    ladder = ladder_of(problem("sum"), Settings(hide=("y[t-1]",)))
-    assert ladder
-    assert {rung.wired for rung in ladder} == {False}
-
-
-def test_a_number_of_epochs_does_not_make_the_linear_rung_anneal():
-    epochs = {rung.name: rung.recipe.epochs for rung in ladder_of(problem("sum"), Settings(epochs=7))}
-    assert (epochs["linear"], epochs["prefix"], epochs["pairs"]) == (0, 0, 7)
-
-
 # -- masks ---------------------------------------------------------------------------------------------------
 
 
@@ -189,18 +151,6 @@ def test_masks_that_mean_nothing_are_refused(mask: str):
 # -- the stage -----------------------------------------------------------------------------------------------
 
 
-def trained_with(loss: float, fitted: bool, rung: str) -> Trained:
-    layout, model = Layout("tagging", (1.0,), (1.0,)), Weights.blank(Architecture())
-    return Trained(rung, "annealed", layout, model, (loss,), (0.5,), fitted, (), 1.0)
-
-
-def test_the_rung_that_is_kept():
-    small = trained_with(0.4, False, "small")
-    assert best([small, trained_with(0.2, False, "large")]).rung == "small"
-    assert best([small, trained_with(0.03, False, "large")]).rung == "large"
-    assert best([small, trained_with(0.3, True, "large")]).rung == "large"
-
-
 def test_metrics_have_every_field(tmp_path: Path):
     settings = Settings(recipe="paper", samples=1024, epochs=2)
     with begin(tmp_path, "bitwise_xor", settings) as folder:
@@ -235,15 +185,6 @@ def test_a_model_is_the_same_after_saving(tmp_path: Path):
     assert loaded.header() == trained.header()
     for name, value in trained.weights.tensors().items():
         assert np.array_equal(loaded.weights.tensors()[name], value)
-
-
-@pytest.mark.parametrize("damage", [b"", b"garbage", b"\x02\0\0\0\0\0\0\0{}"])
-def test_a_damaged_model_is_refused_and_left(damage: bytes, tmp_path: Path):
-    file = tmp_path / "model.safetensors"
-    file.write_bytes(damage)
-    with pytest.raises(InputError, match="left untouched"):
-        Trained.load(file)
-    assert file.read_bytes() == damage
 
 
 @pytest.mark.slow
