@@ -141,8 +141,6 @@ class DiscreteTransformer(nn.Module):
 
     def hard_choices(self) -> Int[Tensor, "member row"]:
         """The index that each choice has settled on."""
-        if not self.choices.shape[1]:
-            return self.choices.new_zeros(self.members, 0).long()
         return self.masked_choices().argmax(-1)
 
     # -- masks: the paper's interventions, and smaller architectures inside a batched program ---------------
@@ -257,7 +255,7 @@ class DiscreteTransformer(nn.Module):
         `first`, so it is not computed there: in the paper's layout that is half of it.
         """
         if table is None:
-            table = self._sample(self.masked_choices(), sampling)
+            table = sample(self.masked_choices(), sampling)
         a = self.architecture
         shape = (channels.shape[1], channels.shape[2])
         charge(self._cost(table.shape[0], *shape))
@@ -317,13 +315,6 @@ class DiscreteTransformer(nn.Module):
         """Outputs of a layer's sub-MLPs from their hidden units."""
         return (long_product(self.output_weight[:, layer], hidden) + self.output_bias[:, layer]).squeeze(2)
 
-    def _sample(
-        self, logits: Float[Tensor, "*row option"], sampling: Sampling
-    ) -> Float[Tensor, "*row option"]:
-        if not logits.shape[1]:
-            return logits
-        return sample(logits, sampling)
-
     @staticmethod
     def _with_start(
         channels: Float[Tensor, "channel pos batch"], start: Float[Tensor, "member past"]
@@ -375,7 +366,7 @@ class DiscreteTransformer(nn.Module):
                 self.null_score[:, layer, seekers],
                 self._basis(shape[0], flat, clip=True),
             )
-            outputs.append(attention.select_values(self._sample(scores, sampling), value))
+            outputs.append(attention.select_values(sample(scores, sampling), value))
             row += 3 * n
         for kind, facts in HEADS.items():  # what is computed of everything so far
             if facts.seeks or kind == "location" or not (n := a.count(kind)):

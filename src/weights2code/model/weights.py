@@ -71,7 +71,7 @@ class Weights:
     def hard_choices(self) -> Int[np.ndarray, "member row"]:
         """The index that each choice has settled on."""
         logits = np.where(self.masks["choice_mask"], self.parameters["choices"], -np.inf)
-        return logits.argmax(-1) if logits.shape[1] else np.zeros((self.members, 0), int)
+        return logits.argmax(-1)
 
     def finite(self) -> Bool[np.ndarray, " member"]:
         """Whether all weights of each member are numbers."""

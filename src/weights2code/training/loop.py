@@ -30,12 +30,14 @@ from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
     Batch,
     Validation,
+    batch_losses,
     closed_form,
+    descend,
     epochs_of,
     member_losses,
     sequences_of,
+    set_learning_rate,
     target_variance,
-    training_step,
 )
 from weights2code.training.storage import Epoch, read_tensors, write_tensors
 
@@ -204,7 +206,8 @@ def tune(
             check_time()
             first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
             part = sequences_of(training, slice(first, first + size))
-            training_step(model, optimizer, part, recipe, variance, HARD, step / steps)
+            set_learning_rate(optimizer, recipe, step / steps)
+            descend(model, optimizer, batch_losses(model, part, recipe, variance, HARD), recipe)
     evaluate_hard(model, validation, variance, head)
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -108,14 +107,26 @@ def train_rung(
     began, before = time.perf_counter(), work()
     own = Prepared.of(rung, problem, settings, device)
     state = start(own.model, rung.recipe)
-    unfinished = False
+    unfinished, saved, identity = False, time.monotonic(), {"rung": rung.name, "seed": settings.seed}
+
+    def on_epoch(state: LoopState) -> None:
+        """Now and then a checkpoint and the record, and always a word."""
+        nonlocal saved
+        if checkpoint and time.monotonic() - saved >= CHECKPOINT_INTERVAL:
+            save_loop(checkpoint, state, identity)
+            saved = time.monotonic()
+            if record:
+                record(state.history)
+        if progress:
+            last = state.history[-1]
+            detail = f"loss {min(last.hard_loss):.1e}, temperature {last.temperature:.2g}"
+            progress(f"network {rung.name}", state.epoch, rung.recipe.epochs, detail)
+
     try:
         if rung.recipe.epochs:
-            identity = {"rung": rung.name, "seed": settings.seed}
             if checkpoint and checkpoint.exists():
                 load_loop(checkpoint, state, rung.recipe, identity)
                 began -= sum(epoch.seconds for epoch in state.history)
-            on_epoch = _keeper(rung, checkpoint, identity, progress, record)
             stop = stop_of(rung, problem)
             run_loop(
                 state, own.training, own.validation, rung.recipe, settings.seed, rung.name, on_epoch, stop
@@ -134,31 +145,6 @@ def train_rung(
         lists = losses, losses, (0.0,) * count, (1.0,) * count
         history = (Epoch(rung.name, 0, *lists, rung.recipe.annealing.last, seconds),)
     return replace(found, history=history, seconds=seconds, work=work() - before, unfinished=unfinished)
-
-
-def _keeper(
-    rung: Rung,
-    checkpoint: Path | None,
-    identity: dict[str, Any],
-    progress: Progress | None,
-    record: Record | None,
-) -> Callable[[LoopState], None]:
-    """What happens after every epoch: now and then a checkpoint and the record, and always a word."""
-    saved = time.monotonic()
-
-    def on_epoch(state: LoopState) -> None:
-        nonlocal saved
-        if checkpoint and time.monotonic() - saved >= CHECKPOINT_INTERVAL:
-            save_loop(checkpoint, state, identity)
-            saved = time.monotonic()
-            if record:
-                record(state.history)
-        if progress:
-            last = state.history[-1]
-            detail = f"loss {min(last.hard_loss):.1e}, temperature {last.temperature:.2g}"
-            progress(f"network {rung.name}", state.epoch, rung.recipe.epochs, detail)
-
-    return on_epoch
 
 
 def stop_of(rung: Rung, problem: Problem) -> float | None:

@@ -171,23 +171,6 @@ def closed_form(
     return Solved(head, inner, prediction)
 
 
-def training_step(
-    model: DiscreteTransformer,
-    optimizer: AdamW,
-    batch: Batch,
-    recipe: Recipe,
-    variance: Tensor,
-    sampling: Sampling,
-    progress: float,
-    first: int = 0,
-) -> Float[Tensor, " member"]:
-    """One step for all members; returns their losses, detached."""
-    set_learning_rate(optimizer, recipe, progress)
-    losses = batch_losses(model, batch, recipe, variance, sampling, first)
-    descend(model, optimizer, losses, recipe)
-    return losses.detach()
-
-
 def batch_losses(
     model: DiscreteTransformer,
     batch: Batch,
@@ -318,7 +301,10 @@ def make_step(
         sampling = Sampling(
             tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator, cooled=recipe.cooled
         )
-        return training_step(model, optimizer, batch, recipe, variance, sampling, progress, first)
+        set_learning_rate(optimizer, recipe, progress)
+        losses = batch_losses(model, batch, recipe, variance, sampling, first)
+        descend(model, optimizer, losses, recipe)
+        return losses.detach()
 
     return step
 
