@@ -34,7 +34,7 @@ from weights2code.training.loop import (
 )
 from weights2code.training.polish import clear_location_heads, polish
 from weights2code.training.step import Batch, Validation, sequences_of, target_variance
-from weights2code.training.storage import Epoch, Trained
+from weights2code.training.storage import Epoch, RungKind, Trained
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -138,7 +138,8 @@ def train_rung(
             raise
         unfinished = True
     data = (own.validation[0].double(), own.validation[1].double(), own.validation[2])
-    found = rank(rung, own.layout, state.model.double(), data, problem, ordered=ordered)
+    asked = rung.name, rung.kind, rung.recipe.head, own.layout
+    found = rank(*asked, state.model.double(), data, problem, ordered=ordered)
     seconds, history = time.perf_counter() - began, tuple(state.history)
     if not history:  # discrete from the start, so soft and hard are the same
         losses, count = found.losses, len(found.losses)
@@ -173,7 +174,9 @@ def finish(
 
 
 def rank(
-    rung: Rung,
+    name: str,
+    kind: RungKind,
+    head: str,
     layout: Layout,
     model: DiscreteTransformer,
     data: Validation,
@@ -182,7 +185,7 @@ def rank(
     ordered: bool = True,
 ) -> Trained:
     """Order the members: those that fit first, among them the ones that use least, then by loss."""
-    losses = evaluate_hard(model, data, target_variance(data[1], data[2]), rung.recipe.head)
+    losses = evaluate_hard(model, data, target_variance(data[1], data[2]), head)
     accuracy = rounding_accuracy(model, data, layout)
     integer = problem.integer_outputs
     fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL
@@ -198,8 +201,8 @@ def rank(
 
     order = sorted(range(model.members), key=key) if ordered else list(range(model.members))
     return Trained(
-        rung.name,
-        rung.kind,
+        name,
+        kind,
         layout,
         weights.take(order),
         tuple(losses[order].tolist()),
