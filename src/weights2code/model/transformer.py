@@ -91,7 +91,6 @@ class DiscreteTransformer(nn.Module):
         self.members = len(parameters["head"])
         self.leak: float | Tensor = 0.0  # slope of hidden units below zero, in training only
         self.wiring: Wiring = wiring(architecture)
-        self._basis_cache: dict[tuple[int, bool], Tensor] = {}
         for name, values in parameters.items():
             setattr(self, name, nn.Parameter(values))
         for name, values in masks.items():
@@ -213,17 +212,9 @@ class DiscreteTransformer(nn.Module):
         self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD, first: int = 0
     ) -> Float[Tensor, "member output pos-{first} batch"]:
         """Predictions of every member, from position `first` on."""
-        return self.predict(self.stream(channels, sampling, first=first))
-
-    def predict(
-        self,
-        stream: Float[Tensor, "member variable pos batch"],
-        head: Float[Tensor, "member output variable_and_one"] | None = None,
-    ) -> Float[Tensor, "member output pos batch"]:
-        """The linear head on a finished stream."""
-        head = self.head if head is None else head
-        weight = head[..., :-1] * self.variable_mask[:, None, :]
-        out = long_product(weight, stream.flatten(2)) + head[..., -1:]
+        stream = self.stream(channels, sampling, first=first)
+        weight = self.head[..., :-1] * self.variable_mask[:, None, :]
+        out = long_product(weight, stream.flatten(2)) + self.head[..., -1:]
         return out.unflatten(-1, stream.shape[2:])
 
     def stream(
@@ -339,6 +330,8 @@ class DiscreteTransformer(nn.Module):
         """Outputs of a layer's heads from position `first` on, and the row of the next choice."""
         a = self.architecture
 
+        place: dict[str, Any] = {"device": flat.device, "dtype": flat.dtype}
+
         def read(rows: slice) -> Tensor:  # a slice: a list would be copied to the device at every step
             return long_product(table[:, rows, : flat.shape[1]], flat).unflatten(-1, shape)
 
@@ -346,7 +339,7 @@ class DiscreteTransformer(nn.Module):
         if n := a.location:
             values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
-            basis = self._basis(shape[0], flat, clip=False)
+            basis = attention.offset_basis(shape[0], a.window, clip=False, **place)
             outputs.append(attention.location_attention(offsets, values, basis, null)[:, :, first:])
             row += 2 * n
         for kind, n, before in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
@@ -364,7 +357,7 @@ class DiscreteTransformer(nn.Module):
                 scores,
                 self.relative_bias[:, layer, seekers].masked_fill(~self.offset_mask[:, None], -FORBIDDEN),
                 self.null_score[:, layer, seekers],
-                self._basis(shape[0], flat, clip=True),
+                attention.offset_basis(shape[0], a.window, clip=True, **place),
             )
             outputs.append(attention.select_values(sample(scores, sampling), value))
             row += 3 * n
@@ -376,13 +369,3 @@ class DiscreteTransformer(nn.Module):
             outputs.append(attention.computed(kind)(*parts)[:, :, first:])
             row += roles * n
         return torch.cat(outputs, 1), row
-
-    def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:
-        key = (length, clip)
-        cached = self._basis_cache.get(key)
-        if cached is None or cached.device != like.device or cached.dtype != like.dtype:
-            cached = attention.offset_basis(
-                length, self.architecture.window, clip=clip, device=like.device, dtype=like.dtype
-            )
-            self._basis_cache[key] = cached
-        return cached
