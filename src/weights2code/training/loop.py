@@ -108,8 +108,8 @@ def run_loop(
         state.work += work() - before
         tau = recipe.annealing.tau(state.epoch / recipe.epochs)
         seconds = time.perf_counter() - began
-        lists = (tuple(values.tolist()) for values in (soft, hard, hard - soft))
-        state.history.append(Epoch(stage, state.epoch, *lists, (), tau, seconds))
+        first, last, gap = (tuple(values.tolist()) for values in (soft, hard, hard - soft))
+        state.history.append(Epoch(stage, state.epoch, first, last, gap, (), tau, seconds))
         if recipe.keep_best:
             _remember_best(state, hard)
         if state.epoch in halved and state.model.members > LEAST_MEMBERS:

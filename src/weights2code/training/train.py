@@ -141,7 +141,7 @@ def rungs_of(
                 trained = train_rung(rung, problem, settings, device, current, progress, record, some=some)
             except TimeUp:
                 return
-            if finished and current:
+            if folder and finished and current:
                 if trained.unfinished:
                     folder.checkpoint.mkdir(parents=True, exist_ok=True)  # there is something to go on with
                 else:
