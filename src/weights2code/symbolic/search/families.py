@@ -142,7 +142,3 @@ def _of_quantity(reader: Reader, expr: Expr, v: np.ndarray) -> Iterator[Family]:
         waves = np.linspace(0.5, 40, 80) / max(spread, 1e-9)
         both = np.stack([np.sin(waves[:, None] * v), np.cos(waves[:, None] * v)], axis=1)
         yield Family(lambda c: [op("sin", c * expr), op("cos", c * expr)], waves, both)
-
-
-def _applied(name: str, inner: Callable[[float], Expr], constant: float) -> Expr:
-    return op(name, inner(constant))
