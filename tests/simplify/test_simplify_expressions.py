@@ -81,7 +81,6 @@ FOUND = [
     (x - y > 0.5, WIDE, "[x[t] > y[t-1]]"),
     (op("gt", 0, x), WIDE, "[x[t] < 0]"),
     # remainders
-    (x + y - 3 * floor((x + y) / 3), SMALL, "(x[t] + y[t-1]) % 3"),
     ((x % 3 + y % 3) % 3, WIDE, "(x[t] + y[t-1]) % 3"),
     ((x + 3 * y) % 2, WIDE, "(x[t] + y[t-1]) % 2"),
     (floor(x + 2), WIDE, "x[t] + 2"),
