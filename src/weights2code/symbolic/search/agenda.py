@@ -33,11 +33,11 @@ from weights2code.symbolic.snapping import simplest
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
 STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4.5,
-         "compared": 5.8, "shared": 6.0, "sums": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
+         "compared": 5.8, "sums": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "residue", "function", "inverse", "put", "near", "along", "choice",
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "choice",
               "part")  # fmt: skip
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
@@ -190,8 +190,6 @@ class Search:
         real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        if name == "shared":
-            return task.depth <= 1 and len(task.goal.known) == len(task.goal.low)
         if name == "families":
             return task.depth == 0 and not task.table.discrete
         if name == "sums":
@@ -289,10 +287,6 @@ class Search:
     def sums(self, task: Task) -> None:
         for expr in linear.sums(task.reader, self.bank(task)):
             self.offer(task, [expr])
-
-    def shared(self, task: Task) -> None:
-        """One function at several lags."""
-        self.offer(task, linear.shared(task.reader, LARGEST))
 
     def parts(self, task: Task) -> None:
         """Rules with a part of their own for one value of a column."""

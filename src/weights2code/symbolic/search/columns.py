@@ -42,8 +42,8 @@ ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 FEWEST_VALUES, MOST_PERIOD = 12, 1000
 #: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
 PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
-#: Columns with at most so many values may be gates of a direction.
-GATES = 6
+#: Values that a column has at most by which rows are parted.
+LEVELS = 6
 
 
 def dropped(problem: Problem, left: Left) -> Left:
@@ -279,7 +279,7 @@ def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
     found: list[tuple[float, Expr, np.ndarray]] = []
     for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
         levels = np.unique(table.X[:, j])
-        if not domain.discrete or not 2 <= len(levels) <= GATES or len(table.variables) < 2:
+        if not domain.discrete or not 2 <= len(levels) <= LEVELS or len(table.variables) < 2:
             continue
         for level in levels[1:] if len(levels) == 2 else levels:
             here = table.X[:, j] == level
@@ -311,22 +311,14 @@ def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:
 
 
 def along(reader: Reader, goal: Goal) -> Iterator[Left]:
-    """A weighted sum along which the values lie apart, in place of its columns; gates stay beside it."""
-    table, problem = reader.table, reader.problem
-    k = len(table.variables)
-    if k < 2 or not goal.whole or goal.modulus is not None or not 2 <= len(goal.levels) <= 9:
+    """A weighted sum along which the values lie apart, in place of its columns."""
+    table, plain = reader.table, goal.whole and goal.modulus is None
+    if not plain or len(table.variables) < 2 or not 2 <= len(goal.levels) <= 9:
         return
-    gates = [(j,) for j in range(k) if table.domains[j].discrete and len(np.unique(table.X[:, j])) <= GATES]
-    ways = [(some, False) for some in ([(), *gates] if k > 2 else [()])]
-    ways += [((), True)] if len(goal.levels) > 2 else []
-    for some, turned in ways:
-        for weights in directions(problem, table, goal, some, turned=turned):
-            terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
-            expr = weighted_sum(terms)
-            parts: dict[Var, Expr] = {Var(fresh(table)): expr}
-            made = replaced(table, goal, parts, [table.variables[j] for j in some])
-            if made is not None:
-                nodes = float(expr.size() - 1)
-                yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), nodes)
-        if problem.expired():
-            return
+    for weights in directions(reader.problem, table, goal):
+        terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
+        expr = weighted_sum(terms)
+        parts: dict[Var, Expr] = {Var(fresh(table)): expr}
+        made = replaced(table, goal, parts, [])
+        if made is not None:
+            yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), float(expr.size() - 1))
