@@ -106,7 +106,7 @@ LEFT: list[tuple[str, tuple[Domain, ...], Reduce, str, str]] = [
     ("(a % 7 > 3)*b", (TENS, SMALL), lambda r, _, g: columns.periods(r, g), "a % 7", "part0 b"),
     ("min(a, b)*(4*c + min(a, b))", (REAL,) * 3, partial(near.near, cost=3), "min(a, b)", "part0 c"),
     ("2*a - b + abs(a - b)*(a - b)*c", (REAL,) * 3, partial(near.near, cost=3), "a - b", "part0 b c"),
-    ("(2*a - b > -1) + (2*a - b > 0.5)", (REAL, REAL), lambda r, _, g: columns.along(r, g), "2*a - b", "part0"),
+    ("(2*a - b > -1) + (2*a - b > 1)", (REAL, REAL), lambda r, _, g: columns.along(r, g), "2*a - b", "part0"),
 ]  # fmt: skip
 
 

@@ -51,8 +51,6 @@ LATER, BIT = 1.0, 1.5
 SURE = 1.0
 #: The share of the effort that is kept for a list where nothing else is found, and at least.
 RESERVE, LEAST_RESERVE = 0.2, 0.15
-#: Rows that are all in the table; of more, those that the search is given.
-WHOLE = 1000
 #: Nodes of a row of a table.
 TABLE = 2
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -104,7 +102,7 @@ class Search:
     def run(self) -> None:
         problem = self.problem
         tolerance = problem.accuracy * (1 + 1e-9)
-        rows = np.arange(len(problem.X)) if len(problem.X) <= WHOLE else problem.rows
+        rows = problem.rows
         told = tuple(int(i) for i in np.searchsorted(rows, self.told)) if len(self.told) else ()
         table = Table(problem.variables, problem.domains, problem.X[rows], told)
         goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
