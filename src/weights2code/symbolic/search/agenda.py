@@ -33,7 +33,7 @@ from weights2code.symbolic.snapping import simplest
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
 STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4.5,
-         "compared": 5.8, "sums": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
+         "sums": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
@@ -190,9 +190,7 @@ class Search:
             return real == (name == "planes")
         if name == "families":
             return task.depth == 0 and not task.table.discrete
-        if name == "sums":
-            return task.goal.modulus is None
-        return name != "compared" or task.reader.two
+        return name != "sums" or task.goal.modulus is None
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -289,9 +287,6 @@ class Search:
     def parts(self, task: Task) -> None:
         """Rules with a part of their own for one value of a column."""
         self.below(task, columns.parted(task.reader, task.goal))
-
-    def compared(self, task: Task) -> None:
-        self.offer(task, linear.compared(task.reader, self.bank(task)))
 
     def planes(self, task: Task) -> None:
         """Pieces of reals, which are cheap beside a bank of reals."""
