@@ -27,7 +27,8 @@ min(a + b, c) -> a or b
 abs(a - b) -> a != b
 c - abs(a - b) -> a == b
 a + b - 2*max(u, 0) -> a != b
-relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a)
+a + b - 2*relu(u) -> a != b
+relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a) | a > 0
 relu(a*c) -> c*relu(a)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 a + b + abs(a - b) -> 2*max(a, b)
