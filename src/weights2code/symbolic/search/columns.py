@@ -144,7 +144,7 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[tuple[float, int, t
             waiting = waiting[conflict]
 
 
-def periods(reader: Reader, goal: Goal) -> Iterator[Left]:
+def periods(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """A remainder in place of its column, by the smallest divisor that the rows do not contradict."""
     table, problem, known = reader.table, reader.problem, goal.known
     for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
@@ -218,7 +218,7 @@ def replaced(
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
 
 
-def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
+def parted(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """The rows with one value of a column, and then the others, each with a rule of their own."""
     table, problem = reader.table, reader.problem
     found: list[tuple[float, Expr, np.ndarray]] = []
@@ -255,7 +255,7 @@ def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:
     return chosen(test, first, other) if yes else chosen(test, other, first)
 
 
-def along(reader: Reader, goal: Goal) -> Iterator[Left]:
+def along(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """A weighted sum along which the values lie apart, in place of its columns."""
     table, plain = reader.table, goal.whole and goal.modulus is None
     if not plain or len(table.variables) < 2 or not 2 <= len(goal.levels) <= 9:

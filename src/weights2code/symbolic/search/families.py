@@ -30,7 +30,7 @@ INNER: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
 }
 
 
-def families(reader: Reader) -> Iterator[Expr]:
+def families(reader: Reader, *_: Any) -> Iterator[Expr]:
     """The refined best members of all families, alone and beside a linear function."""
     problem, X, y, variables = reader.problem, reader.X, reader.goal.middle, reader.table.variables
     spread = float(np.sum((y - y.mean()) ** 2))

@@ -77,7 +77,7 @@ def _linear_modulo(reader: Reader) -> Iterator[Expr]:
     yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
 
 
-def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
+def sums(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
     """Sums of two and three entries and products of two, beside a constant and beside all columns."""
     known, goal, problem = reader.goal.known, reader.goal, reader.problem
     if len(known) < min(8, len(reader.X)):

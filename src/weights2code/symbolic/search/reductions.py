@@ -31,7 +31,7 @@ SMALLER = 0.8
 SEEN = 0.6
 
 
-def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
+def bounds(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """Without the rows on the least or the largest value, of which only one side is known then."""
     known = goal.known
     if len(known) < 4 or goal.modulus is not None or len(goal.levels) < 3:
