@@ -35,18 +35,16 @@ MOST_INDICATORS = 24
 BEAM = 8
 #: Rows that a list is looked for on, and how often those are added on which it is wrong.
 ROWS, REPEATS = 2000, 3
-#: Texts of a variable that are asked for, at most (what has more is a key); in twos; and numbers.
-MOST_TEXTS, IN_TWOS, FEW_NUMBERS = 40, 8, 12
+#: Texts of a variable that are asked for, at most (what has more is a key); and numbers.
+MOST_TEXTS, FEW_NUMBERS = 40, 12
 #: Tests that are joined, at most, those that tell most first; in threes if there are no more than so many.
 PAIRED, FEW_JOINED = 160, 40
 #: Numbers whose sums and differences are compared with thresholds; tests that thresholds stand beside.
 NUMBERS, BESIDE = 5, 20
-#: What is paid for a value, an equality, what is not equal, one of two texts.
-VALUE, EQUAL, UNEQUAL, EITHER = 1.0, 1.0, 1.15, 1.4
+#: What is paid for a value, an equality, what is not equal, a threshold of one number and of two.
+VALUE, EQUAL, UNEQUAL, THRESHOLD, OF_TWO = 1.0, 1.0, 1.15, 1.1, 1.8
 #: Rules of a list that repeats rows.
 REPEATED = 140
-#: The same for a threshold of one number and of two; for a copy of what was just before that stands last.
-THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
 
 
 def search_over_texts(
@@ -212,16 +210,10 @@ def _cheapest(table: Table, y: np.ndarray, answer: Domain) -> Rules | None:
     for last in values:
         for rules in lists.found(last, limit=limit):
             rules = shortened(tuple(_settled(rule, table) for rule in rules))
-            cost = sum(map(_cost, rules))
+            cost = sum(rule.cost for rule in rules)
             if cost < limit:
                 found, limit = rules, cost
     return found
-
-
-def _cost(rule: Rule) -> float:
-    value = rule.value.write()
-    copy = not rule.tests and isinstance(value, Var) and value.lag == 1
-    return UNCHANGED if copy else rule.cost
 
 
 def _settled(rule: Rule, table: Table) -> Rule:
@@ -244,16 +236,11 @@ def equalities(table: Table, few: int = FEW_NUMBERS) -> Iterator[Part]:
 
 
 def _asked(table: Table) -> Iterator[Part]:
-    """What is equal or not, one of two texts."""
+    """What is equal or not."""
     equal = list(equalities(table))
     yield from equal
     for test in equal:
         yield Part.of(opposite(test.write()) or test.write(), ~test.rows, UNEQUAL)
-    for variable, column, domain in table.named:
-        seen = np.unique(column).tolist() if domain.categories else []
-        for one, two in combinations(seen, 2) if 3 < len(seen) <= IN_TWOS else ():
-            either = op("or", variable.equals(one), variable.equals(two))
-            yield Part.of(either, (column == one) | (column == two), EITHER)
 
 
 def distinct(tests: Iterable[Part]) -> list[Part]:

@@ -32,7 +32,7 @@ from weights2code.symbolic.snapping import simplest
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
 Ask = Callable[[Reader, Bank, Goal], Iterable[Expr | Left]]
-#: Nodes that a formula has at least that a step leads to, beyond those around its task, and what the step asks:
+#: Nodes that a formula has at least that a step leads to, beyond those around its task, and what it asks:
 #: so steps wait. Pieces of reals are cheap beside a bank of reals.
 STEPS: dict[str, tuple[float, Ask]] = {
     "choices": (3.8, pieces.choices),

@@ -136,13 +136,9 @@ def _undone(entry: Searched, goal: Goal, given: np.ndarray, bits: bool) -> tuple
 
 def _joined(entry: Searched, given: Expr, inner: Expr) -> Expr:
     """What the operator gives with the given argument and what was found for the other."""
-    if entry.name == "sub":
-        return op("sub", inner, given)
-    if entry.name == "div":
-        return op("div", inner, given)
     if entry.name == "add":
         return weighted_sum([(1, given), (1, inner)])
-    return entry.write(given, inner)
+    return entry.write(*((inner, given) if entry.name in ("sub", "div") else (given, inner)))
 
 
 def _ranked(
