@@ -185,10 +185,13 @@ def _infix(
 ) -> Operator:
     """Arithmetic; `form` is left level, sign and right level, `signs` are those of LaTeX and MathML."""
     (left, sign, right), (latex, mathml) = form, signs
-    tighter = "product" if binding == Binding.SUM else "unary"  # a listing has the order of the tree
+    # what is computed has the order of the tree
+    tighter = "product" if binding == Binding.SUM else "unary"
+    ordered = {"sum": "remainder", "product": "unary"}.get(right, right)
     usual: dict[str, Any] = {
         "sympy": lambda s, a, b: exact(a, b),
         "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
+        "python": Form(f"{{0:{left}}}{sign}{{1:{ordered}}}", binding),
         "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
         "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
         **dict.fromkeys(("javascript", "c", "sql", "spreadsheet"), f"({{0}} {sign.strip()} {{1}})"),
