@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
-from math import floor, isfinite
+from math import floor, isfinite, prod
 from typing import Any, Protocol
 
 from weights2code.kernel import closing
@@ -146,17 +146,6 @@ class Claim:
         """What past outputs that a network reads are assumed to be at most."""
         return None if self.within is None or not isinstance(self.left, Network) else int(self.within)
 
-    def rows(self) -> list[tuple]:
-        """Every row of the domains."""
-        if not self.discrete:
-            raise Unsuited("the inputs are reals, which no enumeration covers")
-        count = 1
-        for domain in self.domains:
-            count *= domain.size
-        if count > MOST_ROWS:
-            raise Unsuited(f"there are more than {MOST_ROWS} different rows")
-        return closing.all_rows([(domain.low, domain.high) for domain in self.domains])
-
     def beside(self) -> Product:
         """Both as one machine of formulas and lookups."""
         left, right = (side.recurrence(self.domains) for side in (self.left, self.right))
@@ -175,6 +164,15 @@ class Claim:
         if plain is None:
             raise Unsuited("a lookup has keys that are not a small set of inputs")
         return plain
+
+
+def rows_of(domains: Sequence[Domain]) -> list[tuple]:
+    """Every row of the domains."""
+    if not all(domain.discrete for domain in domains):
+        raise Unsuited("the inputs are reals, which no enumeration covers")
+    if prod(domain.size for domain in domains) > MOST_ROWS:
+        raise Unsuited(f"there are more than {MOST_ROWS} different rows")
+    return closing.all_rows([(domain.low, domain.high) for domain in domains])
 
 
 # -- certificates --------------------------------------------------------------------------------------------
@@ -346,7 +344,7 @@ def check(claim: Claim, certificate: Certificate, stop: Callable[[], bool] | Non
 def _closed(claim: Claim, certificate: Closure, stop: Callable[[], bool] | None) -> Answer:
     import numpy as np
 
-    windows, rows, left = certificate.windows, claim.rows(), claim.left
+    windows, rows, left = certificate.windows, rows_of(claim.domains), claim.left
     right = claim.right.closing()
     if isinstance(left, Network):
         whole = claim.eps <= Fraction(1, 2)

@@ -21,7 +21,7 @@ from weights2code.kernel.closing import Unsuited
 from weights2code.language import Domain, Recurrence, exact_number, renamed
 from weights2code.language.arithmetic import CARRIED
 from weights2code.language.categories import categories_of, with_locals
-from weights2code.language.product import Product
+from weights2code.language.product import Product, must_fit
 from weights2code.language.python_source import python_source
 from weights2code.language.sums import Unwritten
 from weights2code.tasks.step_function import Reference, StepFunction
@@ -142,15 +142,7 @@ def _specified(
     """What a program is proved against: formulas mean exact numbers, a function what it answers."""
     if not isinstance(reference, (Recurrence, StepFunction)):
         return None
-    if len({len(reference.inputs), len(program.inputs), len(domains)}) > 1:
-        raise ValueError(
-            f"the reference reads {len(reference.inputs)} columns, the program {len(program.inputs)}, "
-            f"and {len(domains)} domains are given: they must be as many"
-        )
-    if len(reference.outputs) != len(program.outputs):
-        raise ValueError(
-            f"the reference has {len(reference.outputs)} outputs and the program {len(program.outputs)}"
-        )
+    must_fit(reference, program, domains)
     return kernel.Specification(reference) if isinstance(reference, Recurrence) else Called(reference)
 
 
