@@ -20,8 +20,6 @@ Steps = Sequence[tuple[Var, Expr]]
 #: A weighted sum of symbols; symbol 0 is the number one, leaves are those from 1 on.
 Sum = dict[int, Fraction]
 ONE = 0
-#: Functions of one sum that are neither linear nor have a border.
-SMOOTH = ("sqrt", "exp", "log", "sin", "cos", "reciprocal")
 _MOST_POWER = 16
 #: A comparison as a sum of [difference >= 0], [difference <= 0] and a number.
 _COMPARED = {
@@ -97,8 +95,6 @@ class Writing:
             return ordered(parts, order[0], self._lesser, self._greater)
         if name in _COMPARED:
             return self._compared(name, added(parts[0], parts[1], -1))
-        if name in SMOOTH:
-            return self._made(Atom(name, (parts[0],)), False)
         if name not in _WAYS:
             raise Unwritten(name)
         return _WAYS[name](self, *parts)
@@ -146,9 +142,7 @@ class Writing:
 
     def _quotient(self, a: Sum, b: Sum) -> Sum:
         divisor = number_of(b)
-        if divisor is None:
-            return self._product(a, self._made(Atom("reciprocal", (b,)), False))
-        if divisor == 0:
+        if not divisor:
             raise Unwritten("div")
         return added({}, a, 1 / divisor)
 
