@@ -113,14 +113,6 @@ def test_what_differs_is_shown(reference: Recurrence, program: Recurrence, domai
     assert shown is None or found == shown
 
 
-def test_a_proof_says_what_it_went_through() -> None:
-    found = closed(machine((x + y1) % 2), machine(x + y1 - 2 * x * y1), BITS)
-    assert isinstance(found, Proved)
-    assert found.words == "2 states (6 transitions)"
-    assert isinstance(found.certificate, Closure)
-    assert len(found.certificate.states or ()) == 2
-
-
 def test_the_sequence_is_shortest_and_real() -> None:
     right, wrong = machine((x + y1) % 3), machine(where((x + y1) >= 3, (x + y1) - 3, x + y1) * (y1 < 2))
     example = np.array([different(right, wrong, integers(0, 2))])
