@@ -171,7 +171,7 @@ class _Link:
             invariant = tuple(_one_of(claim))
         except (Unsuited, Unwritten, ArithmeticError, ValueError):
             return None
-        found = kernel.Inductive(invariant)
+        found = kernel.Inductive(invariant, 1)
         return None if isinstance(kernel.check(claim, found), kernel.Rejected) else (claim, found)
 
 

@@ -37,8 +37,9 @@ from weights2code.language.regions import Region, bounded, places, rounded
 from weights2code.language.sums import Unwritten
 from weights2code.language.z3_form import Unsupported
 
-#: Steps of z3 for one question, and transitions of one closure: certificates come from files, too.
-MOST_STEPS, MOST_TRANSITIONS = 80_000_000, 1 << 21
+#: Steps of z3 for one question, positions of one induction, and transitions of one closure: certificates come
+#: from files, too.
+MOST_STEPS, MOST_WINDOW, MOST_TRANSITIONS = 80_000_000, 16, 1 << 21
 #: Rows of one position that are gone through one by one.
 MOST_ROWS = 20_000
 #: Bytes of a stored set of states.
@@ -199,12 +200,14 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Inductive:
-    """After the first positions the invariant holds, and at one more position it goes on holding."""
+    """After the first positions the invariant holds, over `steps` positions it goes on holding."""
 
     invariant: tuple[Expr, ...]
+    steps: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": "induction", "invariant": [to_dict(claim) for claim in self.invariant]}
+        invariant = [to_dict(claim) for claim in self.invariant]
+        return {"kind": "induction", "invariant": invariant, "steps": self.steps}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +253,8 @@ def certificate_from_dict(data: Mapping[str, Any]) -> Certificate:
         return Within(region)
     if data["kind"] == "same":
         return Same(tuple((str(name), str(leader)) for name, leader in data["leaders"]))
-    return Inductive(tuple(from_dict(claim) for claim in data["invariant"]))
+    invariant = tuple(from_dict(claim) for claim in data["invariant"])
+    return Inductive(invariant, int(data["steps"]))
 
 
 def _packed(states: tuple[Any, ...]) -> str | None:
@@ -377,6 +381,8 @@ class _Rounded:
 
 
 def _inductive(claim: Claim, certificate: Inductive) -> Answer:
+    if not 1 <= certificate.steps <= MOST_WINDOW:
+        return Rejected("an induction over so many positions is not looked at")
     joint = claim.joint()
     if isinstance(claim.left, Network):
         program = claim.right.recurrence(claim.domains)
@@ -397,7 +403,9 @@ def _inductive(claim: Claim, certificate: Inductive) -> Answer:
     if isinstance(follows, str):
         return Rejected(follows)
     words, error = follows
-    for question in Transition(joint, claim.eps, claim.limit).questions(certificate.invariant):
+    for question in Transition(joint, claim.eps, claim.limit).questions(
+        certificate.invariant, certificate.steps
+    ):
         if not unsatisfiable(question.text(), MOST_STEPS):
             return Rejected(f"z3 does not rule out {question.meaning}")
     if isinstance(claim.left, Network) and claim.eps + error >= Fraction(1, 2):
@@ -449,4 +457,4 @@ def _same(claim: Claim, certificate: Same) -> Answer:
 def obligations(claim: Claim, certificate: Inductive) -> Iterator[Question]:
     """The questions that `check` puts to z3, for anybody's solver."""
     joint = claim.joint()
-    return Transition(joint, claim.eps, claim.limit).questions(certificate.invariant)
+    return Transition(joint, claim.eps, claim.limit).questions(certificate.invariant, certificate.steps)

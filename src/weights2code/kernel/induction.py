@@ -11,7 +11,7 @@ arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -141,15 +141,22 @@ class Transition:
                 raise Unsupported("an infinite value stays in the state")  # symbols stand for numbers only
             yield list(inside), list(tape), advanced
 
-    def window(self, invariant: Sequence[Expr]) -> tuple[list[Any], Advanced]:
-        """One position from any state in which the invariant holds."""
+    def window(self, invariant: Iterable[Expr], steps: int) -> tuple[list[Any], Advanced]:
+        """`steps` positions from any state in which the invariant holds; all but the last are right."""
+        invariant = list(invariant)
         start, assumptions = self.any_state()
-        state = self._with_relations(start, invariant)
-        inputs, inside = self.inputs("k")
-        assumptions += [*(self.holds(claim, state) for claim in invariant), inside]
-        return assumptions, self.advance(state, inputs)
+        state: State = self._with_relations(start, invariant)
+        for k in range(steps):
+            assumptions += [self.holds(claim, state) for claim in invariant]
+            inputs, inside = self.inputs(f"k{k}")
+            assumptions.append(inside)
+            advanced = self.advance(state, inputs)
+            if k + 1 < steps:
+                assumptions.append(advanced.correct)
+                state = advanced.state
+        return assumptions, advanced
 
-    def _with_relations(self, state: State, invariant: Sequence[Expr]) -> dict[Var, Any]:
+    def _with_relations(self, state: Mapping[Var, Any], invariant: list[Expr]) -> dict[Var, Any]:
         """Variables that the invariant defines are replaced by that, which turns many goals into
         identities."""
         replaced = dict(state)
@@ -171,19 +178,20 @@ class Transition:
             return self.translator.equal(state[found[0]], value)
         return self.translator.condition(claim, state)
 
-    def questions(self, invariant: tuple[Expr, ...]) -> Iterator[Question]:
+    def questions(self, invariant: tuple[Expr, ...], steps: int) -> Iterator[Question]:
         """Everything that must be answered with `unsat` for the outputs to agree at every length."""
+        last = self.base - 1 + steps
         for position, (inside, _, advanced) in enumerate(self.unrolled(), start=1):
             where = f"inputs for which position {position} is wrong"
             yield Question(where, tuple(inside), (advanced.correct,))
-            if position == self.base:
+            if position >= self.base and invariant:
+                goals = tuple(self.holds(claim, advanced.state) for claim in invariant)
+                what = f"inputs after which the invariant does not hold at position {position}"
+                yield Question(what, tuple(inside), goals)
+            if position == last:
                 break
-        if invariant:
-            goals = tuple(self.holds(claim, advanced.state) for claim in invariant)
-            what = f"inputs after which the invariant does not hold at position {self.base}"
-            yield Question(what, tuple(inside), goals)
-        assumptions, advanced = self.window(invariant)
-        after = "a state in which the invariant holds, 1 position on"
+        assumptions, advanced = self.window(invariant, steps)
+        after = f"a state in which the invariant holds, {steps} position{'s' * (steps > 1)} on"
         if invariant:
             goals = tuple(self.holds(claim, advanced.state) for claim in invariant)
             yield Question(f"{after}, after which it does not", tuple(assumptions), goals)

@@ -174,7 +174,7 @@ def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, I
                     continue
                 room = float(Fraction(1, 2) - eps) / off if off else 1.0
                 limit = limit if room > 1 else 1 << int(log2(limit * room))  # rounding grows with values
-            found = invariant_for(joint, effort, eps=eps, limit=limit, seed=seed)
+            found = invariant_for(joint, effort, eps=eps, limit=limit, seed=seed, stages=2)
             if isinstance(found, Inductive):
                 yield replace(near, within=limit), found
             if isinstance(found, Inductive) or effort.spent():

@@ -246,9 +246,8 @@ def _proved(answer: kernel.Proved, request: _Request) -> Certificate | None:
     else:
         assert isinstance(proposal, kernel.Inductive)
         base = max(1, max(request.claim.joint().machine.depths().values(), default=0))
-        method = (
-            f"induction over the positions with z3 (first {base} checked one by one, then step by step), "
-        )
+        method = f"induction over the positions with z3 (first {base} checked one by one, then step by step"
+        method += f" from {proposal.steps} positions), " if proposal.steps > 1 else "), "
         method += answer.words
     outgrown = re.search(r"not in the first (\d+) positions", answer.words)
     ends = answer.length if outgrown is None else int(outgrown[1])

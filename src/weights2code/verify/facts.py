@@ -1,7 +1,7 @@
 """Facts that hold along runs of the joint machine: the guesses from which induction builds an invariant.
 
-Nothing here is trusted. Affine relations come from exact linear algebra on exact runs; bounds, orders
-and remainders from looking at the same runs. Induction then keeps what it can prove.
+Nothing here is trusted. Affine relations come from exact linear algebra on exact runs; bounds, orders,
+remainders and conditional facts from looking at the same runs. Induction then keeps what it can prove.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _MOST_VARIABLES = 40
 _MOST_BITS = 600
 _MOST_PAIRED = 14
 _SMALL_SET = 4
+_MOST_GUARDS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,13 @@ def _draw(rng: random.Random, domain: Domain, index: int) -> Any:
     return low + (high - low) * Fraction(rng.randint(0, 8), 8)
 
 
-def affine_relations(runs: Runs) -> list[Expr]:
-    """Every affine relation that holds in all rows, in solved form: `variable == value`, where the value is
-    affine in variables that no relation defines."""
+def affine_relations(runs: Runs, rows: list[list[Any]] | None = None) -> list[Expr]:
+    """Every affine relation that holds in the given rows (default: all), in solved form: `variable == value`,
+    where the value is affine in variables that no relation defines."""
     from sympy import QQ
     from sympy.polys.matrices import DomainMatrix
 
-    rows = runs.rows
+    rows = runs.rows if rows is None else rows
     usable = [i for i, v in enumerate(runs.variables) if all(not isinstance(row[i], float) for row in rows)]
     if not rows or not usable or len(usable) > _MOST_VARIABLES:
         return []
@@ -157,3 +158,28 @@ def _moduli(joint: Product) -> list[int]:
                 if isinstance(value, int) and 2 <= abs(value) <= 1000:
                     found[abs(value)] = None
     return list(found)
+
+
+def conditional_guesses(runs: Runs, known: list[Expr]) -> Iterator[Expr]:
+    """Facts that hold in all runs under a condition: `condition -> relation`, `condition -> condition`."""
+    guards = list(_conditions(runs))[:_MOST_GUARDS]
+    for guard, mask in guards:
+        rows = [row for row, chosen in zip(runs.rows, mask, strict=True) if chosen]
+        for relation in affine_relations(runs, rows):
+            if relation not in known and relation.variables()[0] not in guard.variables():
+                yield op("or", op("not", guard), relation)
+    for (guard, mask), (other, holds) in ((a, b) for a in guards for b in guards if a[0] != b[0]):
+        if guard.variables() != other.variables() and holds[mask].all():
+            yield op("or", op("not", guard), other)
+
+
+def _conditions(runs: Runs) -> Iterator[tuple[Expr, np.ndarray]]:
+    """Conditions on one variable that are true of some states and false of others."""
+    for variable, values in runs.columns():
+        distinct = np.unique(values).tolist()
+        if len(distinct) <= _SMALL_SET:
+            found = [(variable.equals(exact_number(value)), values == value) for value in distinct]
+        else:
+            found = [(variable >= 0, values >= 0), (variable < 0, values < 0)]
+            found += [(variable <= 0, values <= 0), (variable > 0, values > 0)]
+        yield from ((test, mask) for test, mask in found if 8 <= mask.sum() <= len(mask) - 8)

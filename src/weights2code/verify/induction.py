@@ -6,17 +6,19 @@ left is offered to the kernel, which asks its own questions; nothing here is tru
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from weights2code.effort import Effort, TimeUp, check_time, seconds_left
 from weights2code.kernel.claims import Inductive, Refuted, Rejected
-from weights2code.kernel.induction import MEMORY, State, Transition
+from weights2code.kernel.induction import MEMORY, State, Transition, relation_of
 from weights2code.language import Expr
 from weights2code.language.product import Product, depth
 from weights2code.language.z3_form import Unsupported
-from weights2code.verify.facts import affine_relations, guesses, observe
+from weights2code.verify.facts import affine_relations, conditional_guesses, guesses, observe
+from weights2code.verify.links import Sequence
 
 _MOST_DEPTH = 12
 _MOST_GUESSES = 400
@@ -28,10 +30,18 @@ _QUESTION = 1e-3
 _PATIENCE = 5.0
 
 
+#: What is guessed, and over how many positions the induction reaches, cheapest first.
+_STAGES = (("relations", 1), ("bounds", 1), ("conditions", 1), ("longer", 2), ("longer", 3))
+
+
 def _steps_of(solver: Any) -> int:
     """The steps that z3 has taken so far."""
     counts = solver.statistics()
     return counts.get_key_value("rlimit count") if "rlimit count" in counts.keys() else 0  # noqa: SIM118
+
+
+def _first(facts: Iterable[Expr]) -> list[Expr]:
+    return list(islice(dict.fromkeys(facts), _MOST_GUESSES))
 
 
 class _GaveUp(Exception):
@@ -49,6 +59,7 @@ def invariant_for(
     eps: Fraction = Fraction(0),
     limit: int | None = None,
     seed: int = 0,
+    stages: int = len(_STAGES),
 ) -> Inductive | Refuted | Rejected:
     """An invariant that keeps the outputs of the joint machine within `eps` of each other, a sequence after
     which they are not, or why there is neither.
@@ -63,13 +74,15 @@ def invariant_for(
         No value of the past that has no bound is larger than this.
     seed
         Of the runs that the invariant is guessed from.
+    stages
+        How many kinds of guesses are tried.
     """
     if depth(joint.machine) > _MOST_DEPTH:
         return Rejected(f"the machines look back more than {_MOST_DEPTH} positions")
     import z3
 
     try:
-        return _Prover(Transition(joint, eps, limit), effort).prove(seed)
+        return _Prover(Transition(joint, eps, limit), effort).prove(seed, stages)
     except _Undecided:
         return Rejected("z3 cannot decide the first positions")
     except (Unsupported, _GaveUp, TimeUp, ArithmeticError) as obstacle:
@@ -89,7 +102,7 @@ def largest_limit(joint: Product, effort: Effort, eps: Fraction, seed: int = 0) 
         while high - low > 1 and not effort.spent():
             power = (low + high) // 2
             prover = _Prover(Transition(joint, eps, 1 << power), effort)
-            assumptions, last = prover.transition.window(relations)
+            assumptions, last = prover.transition.window(relations, 1)
             holds = prover.follows(assumptions, last.correct, _LIMIT_GOAL)
             low, high = (power, high) if holds else (low, power)
     except (Unsupported, _GaveUp, TimeUp, ArithmeticError, z3.Z3Exception):
@@ -100,27 +113,44 @@ def largest_limit(joint: Product, effort: Effort, eps: Fraction, seed: int = 0) 
 class _Prover:
     def __init__(self, transition: Transition, effort: Effort) -> None:
         self.transition, self.effort, self.z3 = transition, effort, transition.z3
+        self.base = transition.base
+        self.positions = transition.unrolled()
+        self.inside: list[Any] = []
+        self.states: list[State] = []
 
-    def prove(self, seed: int) -> Inductive | Refuted | Rejected:
-        """Relations alone, then with all other guesses, after the first positions are seen to be right."""
-        joint, transition = self.transition.joint, self.transition
-        runs = observe(joint, seed)
-        for inside, tape, advanced in islice(transition.unrolled(), transition.base):
-            model = self._counterexample(inside, [advanced.correct])
+    def prove(self, seed: int, stages: int) -> Inductive | Refuted | Rejected:
+        runs = observe(self.transition.joint, seed)
+        claims = affine_relations(runs)
+        for stage, steps in _STAGES[:stages]:
+            wrong = self._unroll(self.base - 1 + steps)
+            if wrong is not None:
+                return Refuted(wrong, "outputs differ")
+            relations = [claim for claim in claims if relation_of(claim)]
+            if stage == "bounds":
+                claims += _first(guesses(self.transition.joint, runs, relations))
+            elif stage == "conditions":
+                claims += _first(conditional_guesses(runs, relations))
+            for state in self.states[self.base - 1 : self.base - 1 + steps]:
+                claims = self._cut(self.inside, claims, state)
+            kept = self._inductive(claims, steps)
+            if kept is not None:
+                return Inductive(tuple(kept), steps)
+        return Rejected("no invariant that was tried is enough")
+
+    def _unroll(self, positions: int) -> Sequence | None:
+        """Check that many positions from the start; the inputs of a wrong one, or None."""
+        while len(self.states) < positions:
+            self.inside, tape, advanced = next(self.positions)
+            self.states.append(advanced.state)
+            model = self._counterexample(self.inside, [advanced.correct])
             if model is not None:
-                rows = (tuple(self._value(model, symbol) for symbol in row.values()) for row in tape)
-                return Refuted(tuple(rows), "outputs differ")
-        relations = self._cut(inside, affine_relations(runs), advanced.state)
-        kept = self._inductive(relations)
-        if kept is None:
-            more = islice(dict.fromkeys(guesses(joint, runs, relations)), _MOST_GUESSES)
-            kept = self._inductive(self._cut(inside, [*relations, *more], advanced.state))
-        return Rejected("no invariant that was tried is enough") if kept is None else Inductive(tuple(kept))
+                return tuple(tuple(self._value(model, symbol) for symbol in row.values()) for row in tape)
+        return None
 
-    def _inductive(self, claims: list[Expr]) -> list[Expr] | None:
+    def _inductive(self, claims: list[Expr], steps: int) -> list[Expr] | None:
         """The largest part of the guesses that is inductive, if it forces the outputs to be equal."""
         while True:
-            assumptions, last = self.transition.window(claims)
+            assumptions, last = self.transition.window(claims, steps)
             kept = self._cut(assumptions, claims, last.state)
             if len(kept) == len(claims):
                 break
