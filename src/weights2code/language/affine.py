@@ -97,7 +97,7 @@ def write(steps: Steps, targets: Sequence[Expr], leaves: Sequence[Var], whole: S
     """Targets that are made of the leaves by the steps; raises `Unwritten` if something cannot be bounded."""
     writing = Writing(leaves, whole)
     writing.steps(steps)
-    sums = tuple(writing.sum(target) for target in targets)
+    sums = tuple(writing.of(target) for target in targets)
     depth, levels = dict.fromkeys(range(len(leaves) + 1), 0), {}
     for place, atom in writing.atoms.items():
         depth[place] = 1 + max((depth[read] for item in atom.sums for read in item), default=0)

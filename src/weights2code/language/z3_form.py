@@ -43,7 +43,7 @@ class Translator:
     def __init__(self) -> None:
         import z3
 
-        self.z3 = z3
+        self.z3, self.all, self.any, self.none = z3, z3.And, z3.Or, z3.Not
         self._functions: dict[str, Any] = {}
 
     def number(self, value: Any) -> Any:
