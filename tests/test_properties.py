@@ -24,6 +24,7 @@ from case_table import (
     formulas,
     given_to,
     loaded,
+    positions,
     programs,
     random_graph,
     rows,
@@ -79,15 +80,6 @@ def same(one: Any, other: Any) -> bool:
     first, second = np.asarray(one, float), np.asarray(other, float)
     signs = [np.signbit(values) & ~np.isnan(values) for values in (first, second)]
     return np.array_equal(first, second, equal_nan=True) and np.array_equal(signs[0], signs[1])
-
-
-def positions(machine: Any, sequence: np.ndarray) -> list[tuple]:
-    """What a machine answers, position by position."""
-    state, found = machine.start(sequence[0]), []
-    for row in sequence.tolist():
-        answers, state = machine.step(state, row)
-        found.append(answers)
-    return found
 
 
 # -- formulas ------------------------------------------------------------------------------------------------
