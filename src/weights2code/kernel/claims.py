@@ -35,7 +35,6 @@ from weights2code.language.product import Product, expand_retrievals, product
 from weights2code.language.ranges import always_defined
 from weights2code.language.regions import Region, bounded, places, rounded
 from weights2code.language.sums import Unwritten
-from weights2code.language.z3_form import Unsupported
 
 #: Steps of z3 for one question, positions of one induction, and transitions of one closure: certificates come
 #: from files, too.
@@ -335,7 +334,7 @@ def check(claim: Claim, certificate: Certificate, stop: Callable[[], bool] | Non
         if isinstance(certificate, Within):
             return _within(claim, certificate)
         return _same(claim, certificate) if isinstance(certificate, Same) else _inductive(claim, certificate)
-    except (Unsuited, Unsupported, Unwritten) as error:
+    except (Unsuited, Unwritten) as error:
         return Rejected(str(error))
     except (ArithmeticError, LookupError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         return Rejected(f"it cannot be read: {type(error).__name__}: {error}")  # as files may say anything

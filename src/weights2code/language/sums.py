@@ -29,7 +29,7 @@ _COMPARED = {
 
 
 class Unwritten(Exception):
-    """Something that is not made of such functions."""
+    """What has no such form, or none that a solver or a text can have; the text says why."""
 
 
 class Atom(NamedTuple):

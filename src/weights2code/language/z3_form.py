@@ -17,12 +17,9 @@ from typing import Any
 
 from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Var, exact_number
 from weights2code.language.evaluation import apply_exact
+from weights2code.language.sums import Unwritten
 
 _MOST_POWER = 8
-
-
-class Unsupported(Exception):
-    """The formula has no exact z3 form; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Translator:
         if not is_number(value):
             return self.z3.If(value, self.z3.IntVal(1), self.z3.IntVal(0)) if self._is_bool(value) else value
         if isinstance(value, float):
-            raise Unsupported("an infinite value stays in the state")
+            raise Unwritten("an infinite value stays in the state")
         if isinstance(value, Fraction):
             return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
         return self.z3.IntVal(value)
@@ -151,9 +148,9 @@ class Translator:
         try:
             result = apply_exact(name, values)
         except (ArithmeticError, ValueError) as error:
-            raise Unsupported(f"{name} has no exact value: {error}") from None
+            raise Unwritten(f"{name} has no exact value: {error}") from None
         if isinstance(result, float) and not isinf(result):
-            raise Unsupported(f"{name} has no exact value")
+            raise Unwritten(f"{name} has no exact value")
         return result
 
     def relation(self, name: str, a: Any, b: Any) -> Any:
@@ -208,7 +205,7 @@ class Translator:
             return self._fold("mul", [a, b])
         for one, other in ((a, b), (b, a)):
             if isinstance(one, float):
-                raise Unsupported("infinity in a product")
+                raise Unwritten("infinity in a product")
             if isinstance(one, Quotient):
                 if isinstance(other, Quotient):
                     return Quotient(
@@ -226,12 +223,12 @@ class Translator:
     def divide(self, a: Any, b: Any) -> Any:
         if is_number(b):
             if isinstance(b, float):
-                raise Unsupported("infinity in a quotient")
+                raise Unwritten("infinity in a quotient")
             if isinstance(b, int) and not isinstance(a, (Quotient, float)) and self.z3.is_int(self.number(a)):
                 return Quotient(a, b) if b > 0 else Quotient(self.negative(a), -b)
             return self.product(a, Fraction(1) / Fraction(b))
         if isinstance(a, float):
-            raise Unsupported("infinity in a quotient")
+            raise Unwritten("infinity in a quotient")
         if isinstance(b, Quotient):
             return self.divide(self.product(a, b.below), b.above)
         if isinstance(a, Quotient):
@@ -240,7 +237,7 @@ class Translator:
 
     def power(self, base: Any, exponent: Any) -> Any:
         if not isinstance(exponent, int) or not 0 <= exponent <= _MOST_POWER:
-            raise Unsupported("a power that is not a small whole number")
+            raise Unwritten("a power that is not a small whole number")
         result: Any = 1
         for _ in range(exponent):
             result = self.product(result, base)
@@ -256,9 +253,9 @@ class Translator:
 
     def mod(self, a: Any, b: Any) -> Any:
         if not is_number(b) or isinstance(b, float):
-            raise Unsupported("a remainder with a varying divisor")
+            raise Unwritten("a remainder with a varying divisor")
         if isinstance(a, float):
-            raise Unsupported("the remainder of infinity")
+            raise Unwritten("the remainder of infinity")
         if b < 0:
             return self.negative(self.mod(self.negative(a), -b))
         term = self.number(a)
