@@ -120,8 +120,8 @@ class Transition:
         if not self.eps:
             return translator.equal(one, other)
         apart = translator.sum(one, translator.negative(other))
-        bounds = [translator.relation("le", apart, self.eps), translator.relation("ge", apart, -self.eps)]
-        return self.z3.And(*(self.z3.BoolVal(bool(b)) if isinstance(b, int) else b for b in bounds))
+        bounds = translator.relation("le", apart, self.eps), translator.relation("ge", apart, -self.eps)
+        return self.z3.And(*map(translator.formula, bounds))
 
     # -- questions -------------------------------------------------------------------------------------------
 

@@ -71,13 +71,11 @@ class Translator:
 
     def equal(self, a: Any, b: Any) -> Any:
         """The z3 formula `a == b`."""
-        result = self.relation("eq", a, b)
-        return self.z3.BoolVal(bool(result)) if is_number(result) else result
+        return self.formula(self.relation("eq", a, b))
 
     def condition(self, expr: Expr, env: Mapping[Var, Any]) -> Any:
         """A 0/1 formula as a z3 condition."""
-        value = self.truth(self.translate(expr, env)[0])
-        return self.z3.BoolVal(value) if isinstance(value, bool) else value
+        return self.formula(self.truth(self.translate(expr, env)[0]))
 
     def translate(
         self, expr: Expr, env: Mapping[Var, Any], known: Mapping[Var, Any] | None = None
@@ -104,7 +102,7 @@ class Translator:
             (_, known), (yes, yes_known), (no, no_known) = (visit(argument) for argument in node.args)
             branch = True
             if yes_known is not True or no_known is not True:
-                branch = self.z3.If(known_choice, self._formula(yes_known), self._formula(no_known))
+                branch = self.z3.If(known_choice, self.formula(yes_known), self.formula(no_known))
             return self.choose(known_choice, yes, no), self._all(known, branch)
 
         def connect(node: Op) -> tuple[Any, Any]:
@@ -114,7 +112,7 @@ class Translator:
                 return int(settles), first
             right, second = visit(node.args[1])
             if second is not True and not isinstance(holds, bool):
-                second = self.z3.Or(holds == settles, self._formula(second))
+                second = self.z3.Or(holds == settles, self.formula(second))
             return self._apply(node.name, [left, right]), self._all(first, second)
 
         def apply(node: Op) -> tuple[Any, Any]:
@@ -123,7 +121,7 @@ class Translator:
             if condition is not None:
                 answers = self.truth(visit(condition(*node.args))[0])
                 if answers is False:
-                    return 0, self._formula(False)
+                    return 0, self.formula(False)
                 defined = self._all(defined, answers)
             return self._apply(node.name, [value for value, _ in parts]), defined
 
@@ -135,7 +133,7 @@ class Translator:
             return self._fold(name, values)
         if entry.z3 is None:
             return self._function(name, entry.arity)(*(self._real(value) for value in values))
-        conditions = [self._formula(self.truth(value)) for value in values[: entry.truths]]
+        conditions = [self.formula(self.truth(value)) for value in values[: entry.truths]]
         return entry.z3(self, *conditions, *values[entry.truths :])
 
     def choose(self, choice: Any, yes: Any, no: Any) -> Any:
@@ -165,11 +163,11 @@ class Translator:
             if isinstance(left, Quotient):
                 # Multiply through; a negative divisor turns the relation round.
                 scaled = self.product(right, left.below)
-                forward = self._formula(self.relation(relation, left.above, scaled))
+                forward = self.formula(self.relation(relation, left.above, scaled))
                 if relation == turned:
                     return forward
-                backward = self._formula(self.relation(turned, left.above, scaled))
-                return self.z3.If(self._formula(self.relation("gt", left.below, 0)), forward, backward)
+                backward = self.formula(self.relation(turned, left.above, scaled))
+                return self.z3.If(self.formula(self.relation("gt", left.below, 0)), forward, backward)
         return getattr(operator, name)(self.number(a), self.number(b))
 
     def extremum(self, better: str, a: Any, b: Any) -> Any:
@@ -177,7 +175,7 @@ class Translator:
         for known, other in ((a, b), (b, a)):
             if isinstance(known, float):
                 return known if OPERATORS[better].exact(known, 0) else other
-        return self.choose(self._formula(self.relation(better, a, b)), a, b)
+        return self.choose(self.formula(self.relation(better, a, b)), a, b)
 
     def negative(self, value: Any) -> Any:
         if isinstance(value, Quotient):
@@ -276,13 +274,12 @@ class Translator:
     def _is_bool(self, value: Any) -> bool:
         return not is_number(value) and not isinstance(value, Quotient) and self.z3.is_bool(value)
 
-    def _formula(self, value: Any) -> Any:
-        if isinstance(value, bool) or is_number(value):
-            return self.z3.BoolVal(bool(value))
-        return value
+    def formula(self, value: Any) -> Any:
+        """What is known to be so, or not, as a z3 formula."""
+        return self.z3.BoolVal(bool(value)) if is_number(value) else value
 
     def _all(self, *conditions: Any) -> Any:
         rest = [condition for condition in conditions if condition is not True]
         if not rest:
             return True
-        return rest[0] if len(rest) == 1 else self.z3.And(*(self._formula(condition) for condition in rest))
+        return rest[0] if len(rest) == 1 else self.z3.And(*(self.formula(condition) for condition in rest))
