@@ -34,6 +34,9 @@ from weights2code.language.operators import OPERATORS, order_name
 #: What enters a table, where it is read further back from some position on; and what enters a sorted list.
 _PUT = r"(?:if t >= (?P<late>\d+):\n    )?(?P<table>\w+)\[(?P<key>.+)\] = (?P<value>.+)"
 _SORTED = r"insort\((?P<table>\w+), (?P<key>.+)\)"
+#: How a lookup reads its table, and a count a list.
+_GET = r"(?P<table>\w+)\.get\((?P<query>.+), (?P<default>.+)\)"
+_RANK = r"(?:len\((?P<whole>\w+)\) - )?(?P<function>bisect_\w+)\((?P<table>\w+), (?P<query>.+)\)"
 #: How a count looks into sorted keys: `bisect_left` counts those below, the rest of the list the others.
 _COUNTED = {
     ("bisect_left", False): "lt",
@@ -154,7 +157,7 @@ class _Reader:
         name = target.removesuffix("[t]")
         if not name.isidentifier() or name in self.text.tables or target in self.text.lags:
             raise Unsuited(f"the loop defines {target} as a whole")
-        return name, self._over_all(node.value, node) or self._number(node.value)
+        return name, self._over_all(node) or self._number(node.value)
 
     def _branch(self, body: list[ast.stmt]) -> tuple[str, Expr]:
         name, found = self._statement(body[0]) if len(body) == 1 else ("", None)
@@ -162,38 +165,28 @@ class _Reader:
             raise Unsuited("a branch does not define one name")
         return name, found
 
-    def _over_all(self, value: ast.expr, node: ast.stmt) -> Definition | None:
+    def _over_all(self, node: ast.Assign) -> Definition | None:
         """A lookup or a count; None if the value is a formula."""
-        rest = isinstance(value, ast.BinOp) and ast.unparse(value.left).startswith("len(")
-        call = (
-            value.right if rest and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) else value
-        )
-        if not isinstance(call, ast.Call):
+        text = ast.unparse(node.value)
+        found = re.fullmatch(_GET, text) or re.fullmatch(_RANK, text)
+        if found is None:
             return None
-        function = ast.unparse(call.func)
-        table = function.removesuffix(".get")
-        ranked = function in ("bisect_left", "bisect_right")
-        if not ranked and (table not in self.text.tables or rest):
-            return None
-        table = ast.unparse(call.args[0]) if ranked and call.args else table
-        if len(call.args) != 2 or table not in self.written:
+        table, query, said = found["table"], self._said(found["query"]), found.groupdict()
+        if (
+            self.text.tables.get(table) != ("dict" if "default" in said else "list")
+            or table not in self.written
+        ):
             raise Unsuited(f"{table} is never written, or is read otherwise")
+        default = self._said(said.get("default", "0"))
         before = self.written[table] < (node.lineno, node.col_offset)
-        if table in self.counted and (not before or ranked != (self.text.tables[table] == "list")):
-            raise Unsuited(f"{table} counts otherwise")
-        query = self._number(call.args[1 if ranked else 0])
-        if ranked and table in self.counted:
-            if rest and ast.unparse(value.left) != f"len({table})":  # type: ignore[attr-defined]
-                raise Unsuited("a count is taken from another list")
-            return Count(self.counted[table], query, _COUNTED[function, rest])  # type: ignore[arg-type]
-        default = None if ranked else self._number(call.args[1])
-        if not isinstance(default, Const) or (table in self.counted and default != Const(0)):
-            raise Unsuited(f"{table} is read otherwise")
         if table in self.counted:
-            return Count(self.counted[table], query, "eq")
+            if not before or default != Const(0) or said.get("whole") not in (None, table):
+                raise Unsuited(f"{table} counts otherwise")
+            relation = _COUNTED[said["function"], bool(said["whole"])] if "function" in said else "eq"
+            return Count(self.counted[table], query, relation)  # type: ignore[arg-type]
         key, kept, lag = self.stored[table]
-        if before and lag:
-            raise Unsuited(f"{table} is written before it is read")
+        if not isinstance(default, Const) or (before and lag):
+            raise Unsuited(f"{table} is read otherwise, or is written before it is read")
         return Retrieval(key, kept, query, 0 if before else lag + 1, float(default.value))
 
     # -- expressions ----------------------------------------------------------------------------------------
