@@ -256,7 +256,7 @@ def _proved(answer: Proved, program: Recurrence, trial: Trial, problem: Problem)
             positions = positions_below(program, problem.domains, limit, MOST_POSITIONS)
             power = limit.bit_length() - 1
             every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
-    method = f"{how} outputs stay {at_least(margin)} from the nearest rounding border, {order}"
+    method = f"{how} outputs stay {at_least(margin)} from where they would round otherwise, {order}"
     return NetworkCertificate(verdict, method, every, margin, error, None, trial.sequences, proof=answer)
 
 
