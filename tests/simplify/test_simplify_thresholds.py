@@ -67,6 +67,16 @@ def test_a_rule_of_own_data_is_said_with_round_thresholds_and_their_gaps():
     assert "amount[t] >= 100: the rows have 98 and 101 there, and nothing between" in found.certificate.notes
 
 
+def test_rows_that_a_threshold_does_not_decide_do_not_hold_it():
+    kept = op("where", op("le", X, 510), 0, Var("y", 1))
+    rule = Recurrence(("x",), (Step("y", op("where", X > 995, 1, kept)),), ("y",))
+    x = np.array([[508.0, 1100, 997, 513, 512, 1040, 480, 992, 1001, 490, 495, 508]])[..., None]
+    y = np.array([[0.0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0]])[..., None]
+    changed = with_round_thresholds(rule, [from_arrays(x, y)])
+    assert str(changed.steps[0].definition) == "1 if x[t] >= 1000 else 0 if x[t] < 500 else y[t-1]"
+    assert np.array_equal(changed.run(x), y)
+
+
 def test_thresholds_of_what_a_program_remembers_are_seen_too():
     steps = (Step("level", Var("level", 1) + X), Step("full", Op("ge", (Var("level"), Const(7)))))
     rule = Recurrence(("x",), steps, ("full",))
