@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from weights2code.data import from_lists
-from weights2code.data.loose_cells import Loosely, is_nothing
+from weights2code.data.cells import is_nothing
+from weights2code.data.columns import Loaded
 from weights2code.data.relevance import narrowed
 from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
+from weights2code.data.tables import Table
 from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
 from weights2code.progress import plain_lines
@@ -313,12 +315,12 @@ class _ProgramModel(BaseEstimator):
         texts = tuple(name for name in rule.inputs if name in program.categories)
         alike = tuple(name for name in self.ignore_case if name in rule.inputs)
         roles = Roles(rule.inputs, categories=texts, ignore_case=alike, missing=self.missing)
-        loosely, lengths = Loosely(roles), np.array([len(x) for x in xs])
+        lengths = np.array([len(x) for x in xs])
         starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
         whole, numbers = np.concatenate(xs), np.empty((len(starts), len(rule.inputs)))
+        table = Table("X", Loaded(starts.shape, lambda name: whole[:, self.given_.inputs.index(name)]), roles)
         for i, name in enumerate(rule.inputs):
-            column = loosely.column("X", name, whole[:, self.given_.inputs.index(name)])
-            numbers[:, i] = as_read("X", name, column, program, roles, starts)
+            numbers[:, i] = as_read(table, name, table.column(name), program, starts)
         answers = over(program, numbers, lengths, call_program)
         return np.split(program.decode(answers), np.cumsum(lengths)[:-1])
 

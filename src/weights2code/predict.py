@@ -17,10 +17,9 @@ import numpy as np
 
 from weights2code.data import FileSource, Rows
 from weights2code.data.columns import Column
-from weights2code.data.csv_table import csv_rows
 from weights2code.data.gaps import carried, stretches
 from weights2code.data.row_order import Arranged, arranged
-from weights2code.data.tables import OpenTable, check_target, format_of, names_in, open_table, write_with
+from weights2code.data.tables import Table, check_target, names_in, open_table, write_with
 from weights2code.data.texts import numbered
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
@@ -170,21 +169,16 @@ def predict(
     leaves = {} if roles.time is None else _time_leaves(path, program, known, stand, roles.time)
     x = np.empty((stand.count, len(rule.inputs)))
 
-    def place(row: int) -> str:
-        at = int(rows[row])
-        csv = format_of(path) == "CSV"
-        return f"{path}, {f'line {_lines_of(path, {at})[at]}' if csv else table.loosely.entry([at])}"
-
     for i, name in enumerate(rule.inputs):
         x[:, i] = program.domains[i].low
         if name in leaves:
             x[:, i] = leaves[name][rows]
         elif name in columns:
-            x[:, i] = as_read(path, name, columns[name], program, roles, starts, place)
+            x[:, i] = as_read(table, name, columns[name], program, starts, rows)
     answers = over(program, x, lengths)
     targets = None
     if has_targets:
-        targets = np.stack([as_read(path, n, columns[n], program, roles, starts) for n in rule.outputs], -1)
+        targets = np.stack([as_read(table, n, columns[n], program, starts, rows) for n in rule.outputs], -1)
         targets = None if np.isnan(targets).all() else targets
     looks_back = bool(rule.depths()) or rule.retrieves()
     said, judged = answers, np.zeros(stand.count, bool)
@@ -202,7 +196,7 @@ def predict(
     if wrong is not None:
         _write_wrong(path, wrong, made, None if right is None else (judged & ~right.all(1))[back])
     prediction = replace(
-        _described(path, program, certificate, x[back], answers[back], made, table.loosely.above),
+        _described(table, program, certificate, x[back], answers[back], made),
         right={} if right is None else dict(zip(rule.outputs, right.sum(0).tolist(), strict=True)),
         judged=int(judged.sum()),
         anew=len(again) if looks_back and targets is None else 0,
@@ -211,7 +205,7 @@ def predict(
     return prediction
 
 
-def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool]:
+def _opened(path: Path, roles: Roles, program: Program) -> tuple[Table, bool]:
     """The table, and whether it holds the targets already, as something that they may be."""
     outputs, texts = program.recurrence.outputs, program.output_categories
     if set(outputs) <= set(names_in(path)):
@@ -225,25 +219,29 @@ def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool
 
 
 def as_read(
-    where: Path | str,
+    table: Table,
     name: str,
     column: Column,
     program: Program,
-    roles: Roles,
     starts: np.ndarray,
-    place: Callable[[int], str] | None = None,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """A column as the numbers that a program computes with, gaps dealt with as `roles` say; nothing is `nan`.
+    """A column as the numbers that a program computes with, gaps dealt with as roles say; nothing is `nan`.
 
-    `starts` is where the sequence of each row begins, `place` says where a row stands.
+    `starts` is where the sequence of each row begins, `rows` which of the table's these are.
     """
-    rule, known = program.recurrence, program.categories.get(name, ())
+
+    def place(odd: np.ndarray) -> tuple[int, str]:
+        first = int(np.argmax(odd))
+        return first, table.place(first if rows is None else int(rows[first]))
+
+    rule, roles, known = program.recurrence, table.roles, program.categories.get(name, ())
     asked = name in rule.inputs
     if column.gaps and roles.missing == "refuse" and asked:
-        raise InputError(f"{column.gaps.first}, column {name!r} holds a missing value; fill it.")
+        raise InputError(f"{place(column.missing())[1]}, column {name!r} holds a missing value; fill it.")
     if not known and column.texts is not None and len(column.texts):
         raise InputError(
-            f"{where}, column {name!r} holds texts, such as {column.texts[0]!r}, and the program reads "
+            f"{table.where}, column {name!r} holds texts, such as {column.texts[0]!r}, and the program reads "
             "numbers there."
         )
     values = column.take(slice(None))
@@ -253,11 +251,11 @@ def as_read(
         told = [same(text) for text in column.texts or ()]
         values = numbered(column.values, told, codes, np.nan)
         if asked and (values < 0).any():
-            first = int(np.argmax(values < 0))
+            first, at = place(values < 0)
             other = (column.texts or ())[int(column.values[first]) - 1]
             raise InputError(
-                f"{place(first) if place else where}, column {name!r}: {other!r} is "
-                f"none of {program.domains[rule.inputs.index(name)]}, which is all that the program knows."
+                f"{at}, column {name!r}: {other!r} is none of "
+                f"{program.domains[rule.inputs.index(name)]}, which is all that the program knows."
             )
     return carried(values, starts) if roles.missing == "last" else values
 
@@ -384,13 +382,12 @@ def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
 
 
 def _described(
-    path: Path,
+    table: Table,
     program: Program,
     certificate: Certificate,
     x: np.ndarray,
     answers: np.ndarray,
     columns: Mapping[str, np.ndarray],
-    above: int,
 ) -> Prediction:
     """What is to be said about the values that went in and came out."""
     rule = program.recurrence
@@ -399,12 +396,11 @@ def _described(
     }
     undefined = {name: np.flatnonzero(~np.isfinite(answers[:, i])) for i, name in enumerate(rule.outputs)}
     named = {int(row) for found in (*outside.values(), *undefined.values()) for row in found[:NAMED]}
-    csv = format_of(path) == "CSV"
-    number = _lines_of(path, named) if csv else {row: row + above for row in named}
+    number = table.loaded.numbers(named)
     return Prediction(
         columns,
         len(x),
-        "line" if csv else "row",
+        table.loaded.unit,
         certificate.verdict,
         tuple(
             Outside(
@@ -427,21 +423,6 @@ def _outside(values: np.ndarray, domain: Domain) -> np.ndarray:
     beyond = (values < domain.low) | (values > domain.high)
     odd = (values != np.round(values)) & ~np.isnan(values)  # what is missing is nowhere
     return beyond | odd if domain.discrete else beyond
-
-
-def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
-    """The lines on which some rows of a CSV file end."""
-    if not rows:
-        return {}
-    told, first = {}, 0
-    with csv_rows(path) as (_, _, _, blocks):
-        for block in blocks:
-            here = {row for row in rows - set(told) if row < first + len(block.numbered)}
-            told |= {row: block.numbered[row - first] for row in here}
-            first += len(block.numbered)
-            if len(told) == len(rows):
-                break
-    return told
 
 
 def _right(program: Program, said: np.ndarray, targets: np.ndarray) -> np.ndarray:

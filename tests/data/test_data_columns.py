@@ -12,8 +12,8 @@ import pytest
 
 from case_table import PROGRAMS, rule
 from weights2code.cli import main
-from weights2code.data import FileSource, Problem, arrow_csv, file_source, from_file, from_lists
-from weights2code.data.columns import Gaps, Stored, of_numbers
+from weights2code.data import FileSource, Problem, csv_table, file_source, from_file, from_lists
+from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.gaps import without_gaps
 from weights2code.data.shapes import read_pair
 from weights2code.data.tables import names_in, open_table
@@ -74,7 +74,7 @@ def test_texts_in_arrays(tmp_path: Path, suffix: str):
     columns = {name: opened.column(name) for name in ("event", "on", "y")}
     assert [name for name, column in columns.items() if column.texts] == ["event"]
     if suffix == ".parquet":
-        assert [column.gaps and column.gaps.count for column in columns.values()] == [1, 1, 1]
+        assert [column.gaps for column in columns.values()] == [1, 1, 1]
         assert columns["event"].values.tolist() == [1, 0, 2, 1]
     else:
         assert from_file(file_source(path, ["event", "on"], ["y"]), 0).categories == {"event": ("a", "b")}
@@ -153,7 +153,7 @@ def test_gaps_are_refused_with_their_number_cut_or_filled(tmp_path: Path):
 def test_what_is_left_of_sequences_with_gaps():
     x = np.array([1, np.nan, 3, 4, np.nan, 6])
     y = np.array([1, 2, 3, np.nan, 5, 6])
-    columns = {"x": of_numbers(x, Gaps(2, "row 1")), "y": of_numbers(y, Gaps(1, "row 3"))}
+    columns = {"x": of_numbers(x), "y": of_numbers(y)}
     stored = Stored(columns.__getitem__, np.array([4, 2]))
     cut = without_gaps(stored, ("x", "y"), "drop")
     assert cut.stored.lengths.tolist() == [1, 1, 1]
@@ -164,7 +164,7 @@ def test_what_is_left_of_sequences_with_gaps():
     assert filled.stored.column("x").values.tolist() == [1, 1, 3, 4, 6]
     assert filled.stored.column("y").values.tolist() == [1, 2, 3, 3, 6]
     assert filled.true_starts == [True, False]
-    nothing = Stored(lambda _: of_numbers(np.full(3, np.nan), Gaps(3, "row 0")), np.array([3]))
+    nothing = Stored(lambda _: of_numbers(np.full(3, np.nan)), np.array([3]))
     with pytest.raises(InputError, match="no row is left"):
         without_gaps(nothing, ("x",), "last")
 
@@ -327,7 +327,7 @@ def kinds(problem: Problem) -> list[bool]:
 def test_truth_values_are_read_and_predicted(
     tmp_path: Path, ending: str, large: int, monkeypatch, made_folder: Callable[..., Path], capsys
 ):
-    monkeypatch.setattr(arrow_csv, "LARGE", large)
+    monkeypatch.setattr(csv_table, "LARGE", large)
     path, made = write(tmp_path / f"rows.{ending}"), tmp_path / f"made.{ending}"
     source = file_source(path, ["a", "x"], ["y"])
     problem = from_file(source, 0)

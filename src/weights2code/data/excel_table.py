@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.data.columns import Loaded
 from weights2code.data.limits import check_cells, find_column
-from weights2code.data.loose_cells import Loaded
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "Excel", (".xlsx", ".xlsm")
@@ -27,7 +27,9 @@ def columns(path: Path, wanted: Sequence[str]) -> Loaded:
     places = {name: find_column(path, header, name) for name in wanted}
     check_cells(path, len(rows), len(places))
     found = {name: _column([row[place] for row in rows]) for name, place in places.items()}
-    return Loaded((len(rows),), found.__getitem__, first + 1)
+    return Loaded(
+        (len(rows),), found.__getitem__, numbers=lambda asked: {row: row + first + 1 for row in asked}
+    )
 
 
 def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.data.columns import Loaded
 from weights2code.data.limits import LARGEST, find_column
-from weights2code.data.loose_cells import Loaded
 from weights2code.data.parquet_table import first_line
 from weights2code.errors import InputError
 

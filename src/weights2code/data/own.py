@@ -124,8 +124,11 @@ def from_file(source: FileSource, seed: int) -> Problem:
         found = leaves[name] if name in leaves else table.column(name)
         return found if rows is None else found.at(rows)
 
+    def place(row: int) -> str:
+        return table.place(row if rows is None else int(rows[row]))
+
     problem = from_columns(
-        Stored(column, stand.lengths),
+        Stored(column, stand.lengths, place),
         (*(roles.inputs or ()), *leaves),
         roles.targets,
         seed,
@@ -133,4 +136,4 @@ def from_file(source: FileSource, seed: int) -> Problem:
         str(path),
         roles=roles,
     )
-    return narrowed(with_remarks(problem, (*filter(None, (stand.remark,)), *table.loosely.remarks())))
+    return narrowed(with_remarks(problem, (*filter(None, (stand.remark,)), *table.remarks())))

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data.columns import Column, Stored
+from weights2code.data.columns import Column, Loaded, Stored
 from weights2code.data.gaps import without_gaps
-from weights2code.data.loose_cells import Loosely
 from weights2code.data.parts import LONGEST, Parts, all_rows, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import MANY, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.sequences import Rows
+from weights2code.data.tables import Table
 from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
 from weights2code.language import texts
@@ -53,18 +53,23 @@ def from_lists(
     Columns of numbers that stand for `truths` are True or False; `options` are those of `Roles`.
     """
     roles = Roles(inputs, outputs, **options)
-    loosely = Loosely(roles, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }
 
-    def column(name: str) -> Column:
-        table, i = places[name]
-        return loosely.column(where, name, np.concatenate([item[:, i] for item in table]))
+    def load(name: str) -> np.ndarray:
+        given, i = places[name]
+        return np.concatenate([item[:, i] for item in given])
 
-    stored = Stored(column, np.array([len(item) for item in x]))
+    def column(name: str) -> Column:
+        found = table.column(name)
+        return replace(found, truths=True) if name in truths else found
+
+    lengths = np.array([len(item) for item in x])
+    table = Table(where, Loaded((int(lengths.sum()),), load), roles)
+    stored = Stored(column, lengths, table.place)
     problem = from_columns(stored, inputs, outputs, seed, name, where, fewest=fewest, roles=roles)
-    return with_remarks(problem, loosely.remarks())
+    return with_remarks(problem, table.remarks())
 
 
 def from_columns(
@@ -125,7 +130,7 @@ def _without_idle_gaps(
     """The inputs without those that lack cells and tell nothing, and what to say: their gaps need neither be
     refused nor cut sequences."""
     columns = {name: stored.column(name).gaps for name in inputs}
-    empty = {name for name, gaps in columns.items() if gaps and gaps.count == stored.rows}
+    empty = {name for name, gaps in columns.items() if gaps == stored.rows}
     if empty and len(empty) < len(inputs):
         return tuple(
             name for name in inputs if name not in empty

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.data.columns import Loaded, Words
 from weights2code.data.limits import LARGEST, check_cells, find_column
-from weights2code.data.loose_cells import Loaded, Words
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "Parquet", (".parquet", ".pq")
@@ -90,13 +90,6 @@ def from_arrow(column: Any) -> np.ndarray | Words:
     words = ["" if word is None else word for word in whole.dictionary.to_pylist()]
     places = whole.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
     return Words(places, [*words, ""])
-
-
-def spelled(column: np.ndarray | Words) -> np.ndarray:
-    """The texts themselves; None is nothing."""
-    if not isinstance(column, Words):
-        return column
-    return np.array([word or None for word in column.words], dtype=object)[column.places]
 
 
 def _is_text(kind: Any) -> bool:

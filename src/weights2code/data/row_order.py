@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.cells import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.date_forms import iso_times
-from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
-from weights2code.data.tables import OpenTable
+from weights2code.data.tables import Table
 from weights2code.data.times import Times, as_written, remark_on_steps
 from weights2code.errors import InputError
 
@@ -53,9 +53,9 @@ class Arranged:
         return np.diff(np.concatenate([[0], self.ends, [self.count]])).astype(int)
 
 
-def arranged(path: Path, table: OpenTable) -> Arranged:
+def arranged(path: Path, table: Table) -> Arranged:
     """The sequences of a table, by the roles of its columns."""
-    roles, count = table.loosely.roles, int(np.prod(table.shape))
+    roles, count = table.roles, int(np.prod(table.shape))
     if len(table.shape) == 2:
         if roles.labels:
             raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")

@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weights2code.data.exact_numbers import NO_NUMBERS, changed
+from weights2code.data.cells import NO_NUMBERS, changed, holds_truths, is_nothing
 from weights2code.data.limits import find_column
-from weights2code.data.loose_cells import holds_truths, is_nothing
 from weights2code.data.row_order import Arranged, sequences_in, sortable
 from weights2code.errors import InputError
 from weights2code.language.domain import EXACT

@@ -103,10 +103,7 @@ def _example(program: Program, source: FileSource | None, rows: int) -> np.ndarr
         stand = arranged(path, table)
         first = stand.listed[: min(rows, int(stand.lengths[0]))]
         starts = np.zeros(len(first), int)
-        columns = [
-            as_read(path, name, table.column(name).at(first), program, source.roles, starts)
-            for name in inputs
-        ]
+        columns = [as_read(table, name, table.column(name).at(first), program, starts) for name in inputs]
         found = np.stack(columns, -1)
         if not np.isnan(found).any():
             return found
