@@ -7,7 +7,7 @@ table holds the targets, the recurrence goes on from those, as it does when it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import FileSource, Rows
-from weights2code.data.columns import Column
 from weights2code.data.gaps import carried, stretches
 from weights2code.data.row_order import Arranged, arranged
 from weights2code.data.tables import Table, check_target, names_in, open_table, write_with
@@ -150,35 +149,13 @@ def predict(
         check_target(path, target)
     rule, source = program.recurrence, folder.source
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
-    # of many columns of the fit few may be left, what comes from times is no column, and some are not read
-    known = [name for name in rule.inputs if name in (given.inputs or ())]
-    read = [name for name in known if name in program.reading().recurrence.inputs] or known
-    roles = replace(
-        given,
-        inputs=tuple(read),
-        targets=(),
-        categories=tuple(name for name in read if name in program.categories),
-        ignore_case=tuple(name for name in given.ignore_case if name in read),
-        **changes,
-    )
-    table, has_targets = _opened(path, roles, program)
+    table, has_targets = _opened(path, reading_roles(program, given, **changes), program)
     stand = arranged(path, table)
-    rows, lengths = stand.listed, stand.lengths
-    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    columns = {name: table.column(name).at(rows) for name in (*read, *(rule.outputs if has_targets else ()))}
-    leaves = {} if roles.time is None else _time_leaves(path, program, known, stand, roles.time)
-    x = np.empty((stand.count, len(rule.inputs)))
-
-    for i, name in enumerate(rule.inputs):
-        x[:, i] = program.domains[i].low
-        if name in leaves:
-            x[:, i] = leaves[name][rows]
-        elif name in columns:
-            x[:, i] = as_read(table, name, columns[name], program, starts, rows)
-    answers = over(program, x, lengths)
+    lengths = stand.lengths
+    x, answers = answered(program, table, stand)
     targets = None
     if has_targets:
-        targets = np.stack([as_read(table, n, columns[n], program, starts, rows) for n in rule.outputs], -1)
+        targets = np.stack([as_read(table, name, program, stand) for name in rule.outputs], -1)
         targets = None if np.isnan(targets).all() else targets
     looks_back = bool(rule.depths()) or rule.retrieves()
     said, judged = answers, np.zeros(stand.count, bool)
@@ -187,7 +164,7 @@ def predict(
     later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), lengths)
     if targets is not None and looks_back:
         answers[later] = np.where(judged[later, None], said[later], np.nan)
-    back = slice(None) if stand.rows is None else np.argsort(rows)
+    back = stand.back
     made = {
         name: _column(answers[back, i], program, name).reshape(table.shape)
         for i, name in enumerate(rule.outputs)
@@ -205,6 +182,38 @@ def predict(
     return prediction
 
 
+def reading_roles(program: Program, given: Roles, **changes: Any) -> Roles:
+    """The roles of the columns that a program reads, by those that they had in the fit.
+
+    Of many columns few may be left, what comes from times is no column, and some are not read.
+    """
+    known = [name for name in program.recurrence.inputs if name in (given.inputs or ())]
+    read = [name for name in known if name in program.reading().recurrence.inputs] or known
+    return replace(
+        given,
+        inputs=tuple(read),
+        targets=(),
+        categories=tuple(name for name in read if name in program.categories),
+        ignore_case=tuple(name for name in given.ignore_case if name in read),
+        **changes,
+    )
+
+
+def answered(
+    program: Program, table: Table, stand: Arranged, run: Run = run_program
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the program reads of the rows of a table, in the order in which they are read, and its outputs."""
+    rule, roles = program.recurrence, table.roles
+    x = np.empty((stand.count, len(rule.inputs)))
+    for i, name in enumerate(rule.inputs):
+        x[:, i] = program.domains[i].low  # nothing reads it
+        if name in (roles.inputs or ()):
+            x[:, i] = as_read(table, name, program, stand)
+        elif roles.time is not None and (leaf := _time_leaf(table, program, stand, name)) is not None:
+            x[:, i] = leaf[stand.listed]
+    return x, over(program, x, stand.lengths, run)
+
+
 def _opened(path: Path, roles: Roles, program: Program) -> tuple[Table, bool]:
     """The table, and whether it holds the targets already, as something that they may be."""
     outputs, texts = program.recurrence.outputs, program.output_categories
@@ -218,25 +227,15 @@ def _opened(path: Path, roles: Roles, program: Program) -> tuple[Table, bool]:
     return open_table(path, roles, advise=False), False
 
 
-def as_read(
-    table: Table,
-    name: str,
-    column: Column,
-    program: Program,
-    starts: np.ndarray,
-    rows: np.ndarray | None = None,
-) -> np.ndarray:
-    """A column as the numbers that a program computes with, gaps dealt with as roles say; nothing is `nan`.
-
-    `starts` is where the sequence of each row begins, `rows` which of the table's these are.
-    """
+def as_read(table: Table, name: str, program: Program, stand: Arranged) -> np.ndarray:
+    """A column as numbers that a program computes with, gaps dealt with as roles say; nothing is `nan`."""
 
     def place(odd: np.ndarray) -> tuple[int, str]:
         first = int(np.argmax(odd))
-        return first, table.place(first if rows is None else int(rows[first]))
+        return first, table.place(int(stand.listed[first]))
 
     rule, roles, known = program.recurrence, table.roles, program.categories.get(name, ())
-    asked = name in rule.inputs
+    column, asked = table.column(name).at(stand.listed), name in rule.inputs
     if column.gaps and roles.missing == "refuse" and asked:
         raise InputError(f"{place(column.missing())[1]}, column {name!r} holds a missing value; fill it.")
     if not known and column.texts is not None and len(column.texts):
@@ -257,6 +256,7 @@ def as_read(
                 f"{at}, column {name!r}: {other!r} is none of "
                 f"{program.domains[rule.inputs.index(name)]}, which is all that the program knows."
             )
+    starts = np.repeat(np.cumsum(stand.lengths) - stand.lengths, stand.lengths)
     return carried(values, starts) if roles.missing == "last" else values
 
 
@@ -310,22 +310,16 @@ def _write_wrong(path: Path, wrong: Path, made: Mapping[str, np.ndarray], missed
     write_with(path, {f"{name}_by_rule": values for name, values in made.items()}, wrong, missed)
 
 
-def _time_leaves(
-    path: Path, program: Program, known: Collection[str], stand: Arranged, column: str
-) -> dict[str, np.ndarray]:
-    """What the program reads of the time of a row."""
-    found = {}
-    for name in program.recurrence.inputs:
-        if name in known:
-            continue
-        leaf = time_leaf(stand.times, stand.listed, stand.ends, column, name)
-        if leaf is None:
-            raise InputError(
-                f"{path}, column {column!r} gives no {name}, which the program reads; write times as they "
-                "were written in the fit."
-            )
-        found[name] = leaf
-    return found
+def _time_leaf(table: Table, program: Program, stand: Arranged, name: str) -> np.ndarray | None:
+    """What the program reads of the time of a row; None of a column that it does not read."""
+    column = table.roles.time or ""
+    leaf = time_leaf(stand.times, stand.listed, stand.ends, column, name)
+    if leaf is None and name in program.reading().recurrence.inputs:
+        raise InputError(
+            f"{table.where}, column {column!r} gives no {name}, which the program reads; write times as they "
+            "were written in the fit."
+        )
+    return leaf
 
 
 def program_in(folder: RunFolder) -> tuple[Program, Certificate]:

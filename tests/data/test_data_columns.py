@@ -12,10 +12,11 @@ import pytest
 
 from case_table import PROGRAMS, rule
 from weights2code.cli import main
-from weights2code.data import FileSource, Problem, csv_table, file_source, from_file, from_lists
+from weights2code.data import FileSource, Problem, csv_table, file_source, from_file
 from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.gaps import without_gaps
-from weights2code.data.shapes import read_pair
+from weights2code.data.own import from_table
+from weights2code.data.shapes import given_by
 from weights2code.data.tables import names_in, open_table
 from weights2code.data.texts import numbered, shared_numbers
 from weights2code.data.times import remark_on_steps, time_leaf, time_leaves
@@ -376,8 +377,8 @@ def test_the_estimator_takes_and_gives_truth_values():
         frame = library.DataFrame({"a": a, "x": x, "y": y})
         given += [(frame[["a", "x"]], frame["y"]), (frame[["a", "x"]], frame[["y"]])]
     for X, Y in given:
-        read, xs, ys = read_pair(X, Y)
-        problem = from_lists(xs, ys, read.inputs, read.outputs, 0, truths=read.truths)
+        read = given_by(X, Y)
+        problem = from_table(*read.rows(X, Y), 0)
         assert kinds(problem) == [True, False, True]
         first = Var(read.inputs[0])
         parity = PARITY.recurrence.steps[0].definition.substitute({Var("a"): first})  # type: ignore[union-attr]
@@ -396,5 +397,6 @@ def test_the_estimator_takes_and_gives_truth_values():
         (a.reshape(6, 10, 1), y.reshape(6, 10)),
         ([a[:30], a[30:]], [y[:30], y[30:]]),
     ):
-        assert read_pair(X, Y)[0].truths == {"x", "y"}
-    assert read_pair(a.reshape(6, 10), y.reshape(6, 10).astype(int))[0].truths == {"x"}
+        table, _ = given_by(X, Y).rows(X, Y)
+        assert table.column("x").truths
+        assert table.column("y").truths

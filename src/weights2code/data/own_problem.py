@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data.columns import Column, Loaded, Stored
+from weights2code.data.columns import Loaded, Stored
 from weights2code.data.gaps import without_gaps
 from weights2code.data.parts import LONGEST, Parts, all_rows, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
@@ -44,14 +44,10 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
-    *,
-    truths: frozenset[str] = frozenset(),
     **options: Any,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
-
-    Columns of numbers that stand for `truths` are True or False; `options` are those of `Roles`.
-    """
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts;
+    `options` are those of `Roles`."""
     roles = Roles(inputs, outputs, **options)
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
@@ -61,13 +57,9 @@ def from_lists(
         given, i = places[name]
         return np.concatenate([item[:, i] for item in given])
 
-    def column(name: str) -> Column:
-        found = table.column(name)
-        return replace(found, truths=True) if name in truths else found
-
     lengths = np.array([len(item) for item in x])
     table = Table(where, Loaded((int(lengths.sum()),), load), roles)
-    stored = Stored(column, lengths, table.place)
+    stored = Stored(table.column, lengths, table.place)
     problem = from_columns(stored, inputs, outputs, seed, name, where, fewest=fewest, roles=roles)
     return with_remarks(problem, table.remarks())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,14 +33,10 @@ class Arranged:
     times: Times = (np.zeros(0), np.zeros(0))
     remark: str = ""
 
-    def split(self, values: np.ndarray) -> list[np.ndarray]:
-        """The rows of each sequence."""
-        return np.split(values if self.rows is None else values[self.rows], self.ends)
-
-    def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """The rows of all sequences in the order of the table."""
-        whole = np.concatenate(parts)
-        return whole if self.rows is None else whole[np.argsort(self.rows)]
+    @property
+    def back(self) -> np.ndarray | slice:
+        """From the order in which rows are read to that of the table."""
+        return slice(None) if self.rows is None else np.argsort(self.rows)
 
     @property
     def listed(self) -> np.ndarray:
@@ -53,7 +48,7 @@ class Arranged:
         return np.diff(np.concatenate([[0], self.ends, [self.count]])).astype(int)
 
 
-def arranged(path: Path, table: Table) -> Arranged:
+def arranged(path: Path | str, table: Table) -> Arranged:
     """The sequences of a table, by the roles of its columns."""
     roles, count = table.roles, int(np.prod(table.shape))
     if len(table.shape) == 2:
@@ -74,7 +69,7 @@ def arranged(path: Path, table: Table) -> Arranged:
     return found
 
 
-def times_of(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> Times:
+def times_of(path: Path | str, name: str, column: np.ndarray, dates: str | None = None) -> Times:
     """A column of times as moments, and as they are written, without their zone."""
     moments = sortable(path, name, column, dates)
     written = moments

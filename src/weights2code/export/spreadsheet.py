@@ -101,10 +101,8 @@ def _example(program: Program, source: FileSource | None, rows: int) -> np.ndarr
             path, replace(source.roles, inputs=inputs, targets=(), categories=known, time=None)
         )
         stand = arranged(path, table)
-        first = stand.listed[: min(rows, int(stand.lengths[0]))]
-        starts = np.zeros(len(first), int)
-        columns = [as_read(table, name, table.column(name).at(first), program, starts) for name in inputs]
-        found = np.stack(columns, -1)
+        first = slice(0, min(rows, int(stand.lengths[0])))
+        found = np.stack([as_read(table, name, program, stand)[first] for name in inputs], -1)
         if not np.isnan(found).any():
             return found
     except (InputError, OSError):
