@@ -22,7 +22,7 @@ from weights2code.data.tables import Table
 from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
 from weights2code.progress import plain_lines
-from weights2code.settings import Settings, names
+from weights2code.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -205,7 +205,7 @@ class _ProgramModel(BaseEstimator):
                 season=self.season,
             )
             seed = 0 if self.random_state is None else int(self.random_state)
-            given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
+            given_settings = {name: getattr(self, name) for name in SETTINGS if hasattr(self, name)}
             changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
             changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)

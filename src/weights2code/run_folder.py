@@ -35,7 +35,7 @@ from typing import Any
 from weights2code import __version__, json_values
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
-from weights2code.settings import Settings, names
+from weights2code.settings import SETTINGS, Settings
 from weights2code.tasks.task_file import TaskFile
 
 CONFIG = "config.json"
@@ -319,7 +319,7 @@ def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Setti
             )
     elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
-    _compare(path, "settings", old, settings, [name for name in names() if name not in FREE_SETTINGS])
+    _compare(path, "settings", old, settings, [name for name in SETTINGS if name not in FREE_SETTINGS])
 
 
 def _compare(path: Path, what: str, old: Any, asked: Any, names: Iterable[str]) -> None:

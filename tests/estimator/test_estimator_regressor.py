@@ -167,7 +167,7 @@ GAPS = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, 3.0]] * 5)
         (lambda f: (np.ones((30, 2)), np.ones(30)), {}, {}, "axes='samples'"),
         (lambda f: (np.ones((30, 4)), np.ones((30, 4))), {}, {}, "everywhere"),
         (lambda f: NUMBERS, {}, {"layout": "circular"}, "unknown layout"),
-        (lambda f: NUMBERS, {}, {"missing": "maybe"}, "missing='maybe' is not known; choose one of"),
+        (lambda f: NUMBERS, {}, {"missing": "maybe"}, "unknown missing 'maybe'; choose one of"),
         (lambda f: NUMBERS, {}, {"categories": ("z",)}, "categories= 'z' is no input and no target"),
         (lambda f: (GAPS, GAPS), {}, {}, "NaN.; 20 cells hold none.*missing='drop'.*missing='last'"),
     ],

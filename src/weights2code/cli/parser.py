@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 from weights2code import __version__
 from weights2code.errors import InputError
+from weights2code.options import Option
 from weights2code.roles import ROLES
-from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names, sizes_in
+from weights2code.settings import NUMBERS, SEARCH, SETTINGS, SIZES, Settings, sizes_in
 
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
@@ -225,17 +226,12 @@ def flags_of(command: str) -> frozenset[str]:
 
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
-    given = {name: getattr(options, name, None) for name in names()}
+    given = {name: getattr(options, name, None) for name in SETTINGS}
     for name, size in sizes_in(options.architecture).items() if getattr(options, "architecture", "") else ():
         if given[name] not in (None, size):
             raise InputError(f"--architecture and --{name} ask for {size} and {given[name]} {name}.")
         given[name] = size
-    settings: dict[str, Any] = {
-        name: tuple(value) if Option.of(name).repeat else value
-        for name, value in given.items()
-        if value is not None
-    }
-    return Settings(**settings)
+    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 def _command(
@@ -296,7 +292,7 @@ def _predict(commands: Any) -> None:
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
     parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
     for name in ("sequence", "order", "decimal", "dates"):
-        _add_role(parser, name)
+        add_option(parser, name, ROLES[name])
     parser.add_argument("--wrong", metavar="FILE", help="the rows in which the table has something else")
     _add_output(parser)
 
@@ -341,7 +337,7 @@ def _decompile(commands: Any) -> None:
     group.add_argument("--time-first", action="store_true", help="arrays are (T, n, columns)")
     group.add_argument("--queries", metavar="N", type=whole, help="sequences it may be asked (200000)")
     group = parser.add_argument_group(SEARCH)
-    add_setting(group, "seed")
+    add_option(group, "seed", SETTINGS["seed"])
     group.add_argument("--time-limit", metavar="X", type=number, help="seconds for everything (default 300)")
     _add_output(parser)
 
@@ -406,17 +402,8 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    for name in ROLES:
-        _add_role(group, name)
-
-
-def _add_role(parser: Any, name: str) -> None:
-    """The option of one role of columns."""
-    role = ROLES[name]
-    shown: dict[str, Any] = {"choices": role.choices} if role.choices else {"metavar": role.metavar}
-    if not role.choices:
-        shown["type"] = _listed if role.several else whole if role.metavar == "N" else str
-    parser.add_argument("--" + name.replace("_", "-"), dest=name, help=role.help, **shown)
+    for name, role in ROLES.items():
+        add_option(group, name, role)
 
 
 def _add_run(
@@ -438,10 +425,10 @@ def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
 
 def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
-    for name in names():
+    for name, setting in SETTINGS.items():
         if name not in without:
-            group = Option.of(name).group
-            add_setting(groups[group], name, **({"help": argparse.SUPPRESS} if group == SIZES else {}))
+            hidden = {"help": argparse.SUPPRESS} if setting.group == SIZES else {}
+            add_option(groups[setting.group], name, setting, **hidden)
     groups[SIZES].add_argument(
         "--architecture",
         metavar="L2H3M2",
@@ -450,17 +437,17 @@ def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) 
     )
 
 
-def add_setting(parser: Any, name: str, **changes: Any) -> None:
-    """The option of one setting; `changes` are for `add_argument`."""
-    option = Option.of(name)
-    read, metavar = {int: (whole, "N"), float: (number, "X"), str: (str, "NAME")}[option.kind]
-    shown: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": metavar}
-    if option.repeat and option.choices:
-        read, shown = _listed, {"metavar": "NAME[,NAME...]", "action": "extend"}
-    elif option.repeat:
+def add_option(parser: Any, name: str, known: Option, **changes: Any) -> None:
+    """An option as the command line has it; `changes` are for `add_argument`."""
+    shown: dict[str, Any] = {"choices": known.choices} if known.choices else {"metavar": known.metavar}
+    read: Any = {int: whole, float: number, str: str}[known.kind]
+    if known.repeated:
         shown["action"] = "append"
+    elif known.several:
+        metavar = "NAME[,NAME...]" if known.choices else known.metavar
+        read, shown = _listed, {"metavar": metavar, "action": "extend"}
     flag = "--" + name.replace("_", "-")
-    parser.add_argument(flag, dest=name, type=read, **{"help": option.help, **shown, **changes})
+    parser.add_argument(flag, dest=name, type=read, **{"help": known.help, **shown, **changes})
 
 
 def _listed(text: str) -> list[str]:

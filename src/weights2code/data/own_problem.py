@@ -81,7 +81,7 @@ def from_columns(
     hold nothing, and whether a season is declared; else the data are asked.
     """
     missing, season = roles.missing, roles.season
-    declared = roles.declared & {*inputs, *outputs}
+    declared = frozenset(roles.categories) & {*inputs, *outputs}
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
     true_starts, of = np.ones(len(stored.lengths), bool), stored.rows
