@@ -103,7 +103,7 @@ def from_columns(
     problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
     problem = replace(problem, rows=_rows(taken, inputs, outputs, true_starts, of))
     if len(parts) > 1 and problem.whole:
-        problem = replace(problem, uncut=_uncut(problem, taken))
+        problem = replace(problem, uncut=replace(problem, **taken.sequences(inputs, outputs, 1)))
     if season is None:
         found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
     else:
@@ -158,24 +158,15 @@ def _problem(
         )
         for names in (inputs, outputs)
     )
-    training, validation, held_out, beginnings = taken.sequences(inputs, outputs)
+    parts = taken.sequences(inputs, outputs)
+    training = parts["training"]
     for i, column in enumerate(outputs):
         if np.ptp(training.y[..., i][training.scored]) == 0:
             raise InputError(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
-    return Problem(
-        name,
-        inputs,
-        outputs,
-        domains,
-        output_domains,
-        training,
-        validation,
-        min(int(np.max(training.lengths)), LONGEST),
-        held_out=held_out,
-        beginnings=beginnings,
-    )
+    parts["length"] = min(parts["length"], LONGEST)
+    return Problem(name, inputs, outputs, domains, output_domains, **parts)
 
 
 def _rows(
@@ -189,12 +180,7 @@ def _rows(
 
 def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
     """The problem, in whatever windows, with these remarks before its own."""
-
-    def more(one: Problem) -> Problem:
-        return replace(one, remarks=(*remarks, *one.remarks))
-
-    seasonal, uncut = (other and more(other) for other in (problem.seasonal, problem.uncut))
-    return replace(more(problem), seasonal=seasonal, uncut=uncut)
+    return problem.changed(lambda one: replace(one, remarks=(*remarks, *one.remarks)))
 
 
 def _without_names(
@@ -234,19 +220,6 @@ def _divisions(
     return (parts,) if uncut is None else (parts, uncut)
 
 
-def _uncut(problem: Problem, taken: Taken) -> Problem:
-    """The problem in sequences from their true start."""
-    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs, 1)
-    return replace(
-        problem,
-        training=training,
-        validation=validation,
-        held_out=held_out,
-        beginnings=None,
-        length=training.x.shape[1],
-    )
-
-
 def _refuse_few(stored: Stored, where: str, fewest: int) -> None:
     if not len(stored.lengths) or not stored.lengths.all():
         raise InputError(f"{where} has no rows, or a sequence without any; add data.")
@@ -283,16 +256,11 @@ def _in_seasons(problem: Problem, taken: Taken, season: int) -> Problem:
         f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
         "nobody knows, so they were given and not judged"
     )
-    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs)
     assert problem.rows is not None
     return replace(
         problem,
-        training=training,
-        validation=validation,
-        held_out=held_out,
-        beginnings=None,
+        **taken.sequences(problem.inputs, problem.outputs),
         rows=replace(problem.rows, begins=np.zeros_like(problem.rows.begins)),
-        length=training.x.shape[1],
         season=season,
         remarks=(*problem.remarks, remark),
     )

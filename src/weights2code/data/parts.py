@@ -205,13 +205,8 @@ def _beginnings(pieces: list[Piece]) -> list[Piece] | None:
     return [Piece(p.sequence, p.first, min(p.last, p.first + BEGINNING), 0) for p in ordered] or None
 
 
-def cut(piece: Piece) -> list[Piece]:
-    """Windows of a piece; each of its scored positions is scored in exactly one of them."""
-    return _pieces(_windows(piece))
-
-
 def _windows(piece: Piece) -> np.ndarray:
-    """The same, a row each: there may be millions."""
+    """Windows of a piece, a row each; each of its scored positions is scored in exactly one of them."""
     if piece.last - piece.first <= LONGEST:
         return _rows(piece)
     if piece.context:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from weights2code.data.columns import Stored
 from weights2code.data.parts import Parts, Piece, as_sequences, places_of
 from weights2code.data.seasons import MOST_ROWS
-from weights2code.data.sequences import Sequences
 from weights2code.data.texts import numbered, shared_numbers
 from weights2code.language import Domain
 from weights2code.language.domain import Category
@@ -50,19 +50,22 @@ class Taken:
             self.values[name] = numbered(self.values[name], known, places[name])
         return categories
 
-    def sequences(
-        self, inputs: Sequence[str], outputs: Sequence[str], place: int = 0
-    ) -> tuple[Sequences, Sequences, Sequences, Sequences | None]:
-        """One of the divisions: to learn from, to judge by, to certify with, and beginnings."""
-        first = sum(_count(parts) for parts in self.parts[:place])
-        found = []
+    def sequences(self, inputs: Sequence[str], outputs: Sequence[str], place: int = 0) -> dict[str, Any]:
+        """One of the divisions, as fields of a problem."""
+        first, found = sum(_count(parts) for parts in self.parts[:place]), []
         for pieces in self.parts[place].lists():
             rows = slice(first, first + _rows_of(pieces))
             x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
             found.append(as_sequences(pieces, x, y))
             first = rows.stop
         training, validation, held_out, *beginnings = found
-        return training, validation, held_out, beginnings[0] if beginnings else None
+        return {
+            "training": training,
+            "validation": validation,
+            "held_out": held_out,
+            "beginnings": beginnings[0] if beginnings else None,
+            "length": training.x.shape[1],
+        }
 
     def beginning(self, names: Sequence[str]) -> np.ndarray:
         """The first rows of the longest sequence."""
