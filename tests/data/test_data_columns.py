@@ -12,7 +12,7 @@ import pytest
 
 from case_table import PROGRAMS, rule
 from weights2code.cli import main
-from weights2code.data import FileSource, Problem, csv_table, file_source, from_file
+from weights2code.data import FileSource, Problem, csv_columns, file_source, from_file
 from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.gaps import without_gaps
 from weights2code.data.own import from_table
@@ -328,7 +328,7 @@ def kinds(problem: Problem) -> list[bool]:
 def test_truth_values_are_read_and_predicted(
     tmp_path: Path, ending: str, large: int, monkeypatch, made_folder: Callable[..., Path], capsys
 ):
-    monkeypatch.setattr(csv_table, "LARGE", large)
+    monkeypatch.setattr(csv_columns, "LARGE", large)
     path, made = write(tmp_path / f"rows.{ending}"), tmp_path / f"made.{ending}"
     source = file_source(path, ["a", "x"], ["y"])
     problem = from_file(source, 0)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
-from weights2code.data import csv_table, file_source, from_file, limits, npz_table
+from weights2code.data import csv_columns, csv_table, file_source, from_file, limits, npz_table
 from weights2code.data.date_forms import iso_times
 from weights2code.data.tables import open_table
 from weights2code.errors import InputError
@@ -263,7 +263,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     pytest.importorskip("pyarrow")
     found: list[Any] = []
     for least in (0, 1 << 40):
-        monkeypatch.setattr(csv_table, "LARGE", least)
+        monkeypatch.setattr(csv_columns, "LARGE", least)
         try:
             table = open_table(path, Roles(("x",), order="t"))
             column = table.column("x")
@@ -291,7 +291,7 @@ def test_large_files_are_read_like_small_ones(
     rows = "".join(f"{cell};{i}\n" for i, cell in enumerate(cells))
     path = csv_file(tmp_path, f"x;t\n{rows}")
     for size in (1 << 22, 40):
-        monkeypatch.setattr(csv_table, "BLOCK", size)
+        monkeypatch.setattr(csv_columns, "BLOCK", size)
         monkeypatch.setattr(csv_table, "BLOCK_CHARACTERS", size)
         quick, slow = both(path, monkeypatch)
         assert str(quick) == str(slow)  # nan
@@ -312,7 +312,7 @@ def test_problems_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     source = file_source(path, ["a", "b", "kind"], ["y"], "id", "when", missing=missing)
     found = []
     for least in (0, 1 << 40):
-        monkeypatch.setattr(csv_table, "LARGE", least)
+        monkeypatch.setattr(csv_columns, "LARGE", least)
         found.append(from_file(source, 3))
         with pytest.raises(InputError, match=r"line 43, column 'x' holds a missing value; 1 cell"):
             from_file(file_source(gap, ["x"], ["y"], order="t"), 0)
@@ -355,7 +355,7 @@ def test_what_may_be_decimals_or_thousands_is_asked(tmp_path: Path, monkeypatch:
         column(tmp_path, ["12", "1,234"])
     assert column(tmp_path, ["12", "1,234"], decimal="comma") == [12, 1.234]
     assert column(tmp_path, ["12", "1,234"], decimal="point") == [12, 1234]
-    monkeypatch.setattr(csv_table, "LARGE", 0)
+    monkeypatch.setattr(csv_columns, "LARGE", 0)
     assert column(tmp_path, ["12", "1.234"], decimal="comma") == [12, 1234]
     with pytest.raises(InputError, match="decimal point, or all with a comma"):
         column(tmp_path, ["1.5", "2,25"])

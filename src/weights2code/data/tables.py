@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data import csv_table, excel_table, npz_table, parquet_table
+from weights2code.data import csv_columns, csv_table, excel_table, npz_table, parquet_table
 from weights2code.data.cells import (
     MISSING_TEXTS,
     BadCell,
@@ -209,7 +209,7 @@ def open_table(path: Path, roles: Roles, *, advise: bool = True) -> Table:
     """
     check_readable(path)
     if format_of(path) == "CSV":  # has no columns that could be read alone: what is named is read, and held
-        loaded = csv_table.columns(path, roles, advice_of(advise))
+        loaded = csv_columns.columns(path, roles, advice_of(advise))
     else:
         loaded = _format(path).columns(path, [*roles.columns, *roles.labels])
     if 0 in loaded.shape:
