@@ -47,37 +47,21 @@ BYTES, BYTES_A_ROW = 1 << 30, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """Rows of a column that the certificate does not speak about: how many, the first with their values."""
-
-    column: str
-    domain: str
-    count: int
-    first: tuple[tuple[int, float], ...]
-
-    def words(self, place: str, rows: int) -> str:
-        shown = ", ".join(f"{value:.17g} in {place} {number}" for number, value in self.first)
-        more = ", ..." if self.count > len(self.first) else ""
-        return (
-            f"{self.column} leaves {self.domain}, which is all that the certificate covers, in {self.count} "
-            f"of {rows} rows: {shown}{more}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Prediction:
     """What was computed, and what somebody who uses it should know.
 
-    `place` says what rows are counted by: lines of a text file, or rows from 0 on. `undefined` counts, for
-    each target, rows without a value; `right`, for each target that the table held already, rows in which
-    the program has the same, of those that can be `judged`. `anew` counts where it began anew after a gap.
+    `place` says what rows are counted by: lines of a text file, or rows from 0 on. `outside` are columns that
+    leave what the certificate speaks about, in how many rows, and the first of these with their values.
+    `undefined` counts, for each target, rows without a value; `right`, for each target that the table held
+    already, rows in which the program has the same, of those that can be `judged`. `anew` counts where it
+    began anew after a gap.
     """
 
     columns: Mapping[str, np.ndarray]
     rows: int
     place: str
     verdict: str
-    outside: tuple[Outside, ...]
+    outside: list[dict[str, Any]]
     undefined: Mapping[str, tuple[int, int]]
     right: Mapping[str, int]
     judged: int = 0
@@ -91,7 +75,13 @@ class Prediction:
     def lines(self) -> list[str]:
         """What to say about it, a sentence a line."""
         said = [f"{self.rows} rows by a program whose certificate says: {self.verdict}"]
-        said += [found.words(self.place, self.rows) for found in self.outside]
+        for found in self.outside:
+            shown = [f"{value['value']:.17g} in {self.place} {value[self.place]}" for value in found["first"]]
+            said.append(
+                f"{found['column']} leaves {found['domain']}, which is all that the certificate covers, in "
+                f"{found['count']} of {self.rows} rows: "
+                f"{', '.join([*shown, '...'][: found['count']])}"
+            )
         for name, (count, first) in self.undefined.items():
             said.append(f"{name} has no value in {count} of {self.rows} rows, first in {self.place} {first}")
         for name, count in self.right.items():
@@ -117,15 +107,7 @@ class Prediction:
             "rows": self.rows,
             "targets": list(self.columns),
             "verdict": self.verdict,
-            "outside": [
-                {
-                    "column": found.column,
-                    "domain": found.domain,
-                    "count": found.count,
-                    "first": [{self.place: number, "value": value} for number, value in found.first],
-                }
-                for found in self.outside
-            ],
+            "outside": self.outside,
             "undefined": {name: count for name, (count, _) in self.undefined.items()},
             "right": dict(self.right),
             "judged": self.judged,
@@ -151,7 +133,6 @@ def predict(
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
     table, has_targets = _opened(path, reading_roles(program, given, **changes), program)
     stand = arranged(path, table)
-    lengths = stand.lengths
     x, answers = answered(program, table, stand)
     targets = None
     if has_targets:
@@ -160,8 +141,8 @@ def predict(
     looks_back = bool(rule.depths()) or rule.retrieves()
     said, judged = answers, np.zeros(stand.count, bool)
     if targets is not None:
-        said, judged = _judged(program, x, targets, answers, lengths)
-    later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), lengths)
+        said, judged = _judged(program, x, targets, answers, stand)
+    later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), stand)
     if targets is not None and looks_back:
         answers[later] = np.where(judged[later, None], said[later], np.nan)
     back = stand.back
@@ -170,8 +151,13 @@ def predict(
         for i, name in enumerate(rule.outputs)
     }
     right = None if targets is None else _right(program, said, targets) & judged[:, None]
-    if wrong is not None:
-        _write_wrong(path, wrong, made, None if right is None else (judged & ~right.all(1))[back])
+    if wrong is not None:  # the rows that the program misses, as they stand, with what it has instead
+        if right is None:
+            raise InputError(
+                f"{path} does not hold {', '.join(made)}, so no row is known to be wrong; leave out --wrong."
+            )
+        by_rule = {f"{name}_by_rule": values for name, values in made.items()}
+        write_with(path, by_rule, wrong, (judged & ~right.all(1))[back])
     prediction = replace(
         _described(table, program, certificate, x[back], answers[back], made),
         right={} if right is None else dict(zip(rule.outputs, right.sum(0).tolist(), strict=True)),
@@ -256,8 +242,7 @@ def as_read(table: Table, name: str, program: Program, stand: Arranged) -> np.nd
                 f"{at}, column {name!r}: {other!r} is none of "
                 f"{program.domains[rule.inputs.index(name)]}, which is all that the program knows."
             )
-    starts = np.repeat(np.cumsum(stand.lengths) - stand.lengths, stand.lengths)
-    return carried(values, starts) if roles.missing == "last" else values
+    return carried(values, stand.begins) if roles.missing == "last" else values
 
 
 def over(program: Program, x: np.ndarray, lengths: np.ndarray, run: Run = run_program) -> np.ndarray:
@@ -275,14 +260,14 @@ def over(program: Program, x: np.ndarray, lengths: np.ndarray, run: Run = run_pr
 
 
 def _judged(
-    program: Program, x: np.ndarray, y: np.ndarray, answers: np.ndarray, lengths: np.ndarray
+    program: Program, x: np.ndarray, y: np.ndarray, answers: np.ndarray, stand: Arranged
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the program says where it is judged as the certificate judges it, and where that is."""
     rule = program.recurrence
     judged = np.logical_not(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
-    said, (later, sizes) = answers.copy(), after_gaps(judged, lengths)
+    said, (later, sizes) = answers.copy(), after_gaps(judged, stand)
     if max(rule.depths().values(), default=0) >= FAR:  # nobody knows what lies a season before the start
-        begun, ended = stretches(judged, lengths)
+        begun, ended = stretches(judged, stand.lengths)
         later, sizes = judged.copy(), ended - begun
     if len(sizes):
         rows = Rows(x[later], y[later], sizes, np.zeros(len(sizes), bool), len(x))
@@ -292,22 +277,13 @@ def _judged(
     return said, judged
 
 
-def after_gaps(whole: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def after_gaps(whole: np.ndarray, stand: Arranged) -> tuple[np.ndarray, np.ndarray]:
     """The rows of stretches that do not begin where their sequence does, and how long each of these is."""
-    begun, ended = stretches(whole, lengths)
-    after = begun > np.repeat(np.cumsum(lengths) - lengths, lengths)[begun]
+    begun, ended = stretches(whole, stand.lengths)
+    after = begun > stand.begins[begun]
     later = np.zeros(len(whole), bool)
     later[whole] = np.repeat(after, ended - begun)
     return later, (ended - begun)[after]
-
-
-def _write_wrong(path: Path, wrong: Path, made: Mapping[str, np.ndarray], missed: np.ndarray | None) -> None:
-    """The rows that the program misses, as they stand, with what it has instead."""
-    if missed is None:
-        raise InputError(
-            f"{path} does not hold {', '.join(made)}, so no row is known to be wrong; leave out --wrong."
-        )
-    write_with(path, {f"{name}_by_rule": values for name, values in made.items()}, wrong, missed)
 
 
 def _time_leaf(table: Table, program: Program, stand: Arranged, name: str) -> np.ndarray | None:
@@ -391,21 +367,24 @@ def _described(
     undefined = {name: np.flatnonzero(~np.isfinite(answers[:, i])) for i, name in enumerate(rule.outputs)}
     named = {int(row) for found in (*outside.values(), *undefined.values()) for row in found[:NAMED]}
     number = table.loaded.numbers(named)
+    unit = table.loaded.unit
     return Prediction(
         columns,
         len(x),
-        table.loaded.unit,
+        unit,
         certificate.verdict,
-        tuple(
-            Outside(
-                name,
-                str(program.domains[i]),
-                len(outside[name]),
-                tuple((number[int(row)], float(x[row, i])) for row in outside[name][:NAMED]),
-            )
+        [
+            {
+                "column": name,
+                "domain": str(program.domains[i]),
+                "count": len(outside[name]),
+                "first": [
+                    {unit: number[row], "value": float(x[row, i])} for row in outside[name][:NAMED].tolist()
+                ],
+            }
             for i, name in enumerate(rule.inputs)
             if len(outside[name])
-        ),
+        ],
         {name: (len(found), number[int(found[0])]) for name, found in undefined.items() if len(found)},
         {},
         looks_back=max(rule.depths().values(), default=0),

@@ -22,14 +22,6 @@ def ragged():
     return x, [np.stack([xi[:, 0] * 2, xi[:, 0] - 0.5], 1) for xi in x]
 
 
-def test_arrays_of_one_length():
-    sequences = from_arrays(np.zeros((3, 5, 2), int), np.ones((3, 5, 1), bool))
-    assert len(sequences) == 3
-    assert sequences.x.dtype == sequences.y.dtype == np.float64
-    assert sequences.lengths.tolist() == [5, 5, 5]
-    assert sequences.valid.all()
-
-
 def test_lists_of_different_lengths_are_padded_at_the_end():
     x, y = ragged()
     sequences = from_list(x, y)
@@ -282,14 +274,6 @@ def test_scales_are_powers_of_two_that_fit_the_data(sizes: list[float], name: st
         loudest = np.sqrt(np.square(encoded.channels).mean((1, 2)))
         assert (loudest <= 1).all()
         assert (loudest >= 1 / 16).all(), "at most a factor of 8 below the shared scale, and rounding up"
-
-
-@given(st.lists(st.integers(-(2**20), 2**20), min_size=4, max_size=4), st.integers(-10, 10))
-def test_scaling_is_undone_exactly(values: list[int], power: int):
-    column, scale = np.array(values, float).reshape(1, 4, 1), 2.0**power
-    encoded = Layout("tagging", (scale,), (scale,)).encode(from_arrays(column, column))
-    assert np.array_equal(encoded.channels[0, :, 0].astype(float) * scale, values)
-    assert np.array_equal(encoded.targets[0, :, 0].astype(float) * scale, values)
 
 
 def test_columns_share_a_scale_where_they_are_alike():

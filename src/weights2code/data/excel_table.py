@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.columns import Loaded
-from weights2code.data.limits import check_cells, find_column
+from weights2code.data.limits import check_cells, find_column, readable
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "Excel", (".xlsx", ".xlsm")
@@ -70,12 +70,8 @@ def _book(path: Path, *, whole: bool = False) -> Any:
             f"reading {path} needs openpyxl; install it with `pip install weights2code[excel]`, or save it "
             "as CSV."
         ) from None
-    try:
+    with readable(path, "an Excel file", "save it again, or as CSV (UTF-8)"):
         return openpyxl.load_workbook(path, data_only=not whole)
-    except Exception:  # what a damaged workbook makes its reader raise is not one family
-        raise InputError(
-            f"{path} cannot be read as an Excel file; save it again, or as CSV (UTF-8)."
-        ) from None
 
 
 def _column(cells: list[Any]) -> np.ndarray:

@@ -15,7 +15,16 @@ import numpy as np
 
 from weights2code.data.columns import Loaded, Stored
 from weights2code.data.gaps import without_gaps
-from weights2code.data.parts import LONGEST, Parts, all_rows, divide, divide_by_season, divide_uncut
+from weights2code.data.parts import (
+    LONGEST,
+    SEQUENCE,
+    Parts,
+    all_rows,
+    divide,
+    divide_by_season,
+    divide_uncut,
+    sizes_of,
+)
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import MANY, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
@@ -173,9 +182,8 @@ def _rows(
     taken: Taken, inputs: tuple[str, ...], outputs: tuple[str, ...], true_starts: np.ndarray, of: int
 ) -> Rows:
     """What a program is judged by."""
-    lengths = np.array([piece.last for piece in taken.whole])
-    begins = true_starts[[piece.sequence for piece in taken.whole]]
-    return Rows(taken.last(inputs), taken.last(outputs), lengths, begins, of)
+    begins = true_starts[taken.whole[:, SEQUENCE]]
+    return Rows(taken.last(inputs), taken.last(outputs), sizes_of(taken.whole), begins, of)
 
 
 def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:

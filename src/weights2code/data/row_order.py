@@ -44,6 +44,11 @@ class Arranged:
         return np.arange(self.count) if self.rows is None else self.rows
 
     @property
+    def begins(self) -> np.ndarray:
+        """Of each row, where its sequence begins."""
+        return np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+    @property
     def lengths(self) -> np.ndarray:
         return np.diff(np.concatenate([[0], self.ends, [self.count]])).astype(int)
 

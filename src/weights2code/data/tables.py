@@ -34,7 +34,7 @@ from weights2code.data.cells import (
     placed,
 )
 from weights2code.data.columns import Column, Loaded, Words, of_numbers, of_words
-from weights2code.data.limits import check_readable
+from weights2code.data.limits import check_readable, replacing
 from weights2code.errors import InputError
 from weights2code.language.domain import EXACT
 from weights2code.roles import Roles
@@ -260,11 +260,5 @@ def _opened(out: Path | None) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        os.replace(temporary, out)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(out) as file:
+        yield file

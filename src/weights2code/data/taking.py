@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data.columns import Stored
-from weights2code.data.parts import Parts, Piece, as_sequences, places_of
+from weights2code.data.parts import Parts, as_sequences, places_of, sizes_of
 from weights2code.data.seasons import MOST_ROWS
 from weights2code.data.texts import numbered, shared_numbers
 from weights2code.language import Domain
@@ -36,12 +36,12 @@ class Taken:
     """
 
     parts: tuple[Parts, ...]
+    whole: np.ndarray
     values: dict[str, np.ndarray]
     ranges: dict[str, tuple[float, float]]
     domains: dict[str, Domain]
     texts: dict[str, tuple[str, ...]]
     gaps: str | None = None
-    whole: Sequence[Piece] = ()
 
     def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
         """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
@@ -54,7 +54,7 @@ class Taken:
         """One of the divisions, as fields of a problem."""
         first, found = sum(_count(parts) for parts in self.parts[:place]), []
         for pieces in self.parts[place].lists():
-            rows = slice(first, first + _rows_of(pieces))
+            rows = slice(first, first + int(sizes_of(pieces).sum()))
             x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
             found.append(as_sequences(pieces, x, y))
             first = rows.stop
@@ -69,25 +69,21 @@ class Taken:
 
     def beginning(self, names: Sequence[str]) -> np.ndarray:
         """The first rows of the longest sequence."""
-        first, last = sum(map(_count, self.parts)), _rows_of(self.whole)
+        first, last = sum(map(_count, self.parts)), int(sizes_of(self.whole).sum())
         return np.stack([np.asarray(self.values[name][first : -last or None], float) for name in names], -1)
 
     def last(self, names: Sequence[str]) -> np.ndarray:
         """The rows of `whole`."""
-        count = _rows_of(self.whole)
+        count = int(sizes_of(self.whole).sum())
         return np.stack([np.asarray(self.values[name][-count:], float) for name in names], -1)
 
 
 def _count(parts: Parts) -> int:
     """The rows of all parts together."""
-    return sum(map(_rows_of, parts.lists()))
+    return sum(int(sizes_of(pieces).sum()) for pieces in parts.lists())
 
 
-def _rows_of(pieces: Sequence[Piece]) -> int:
-    return sum(piece.last - piece.first for piece in pieces)
-
-
-def take(stored: Stored, names: Sequence[str], *parts: Parts, whole: Sequence[Piece] = ()) -> Taken:
+def take(stored: Stored, names: Sequence[str], *parts: Parts, whole: np.ndarray | None = None) -> Taken:
     """The rows of the parts, the first rows of the longest sequence, and `whole`, out of each of the columns.
 
     With the first column that has gaps it ends: they are for others to deal with.
@@ -95,8 +91,9 @@ def take(stored: Stored, names: Sequence[str], *parts: Parts, whole: Sequence[Pi
     starts, longest = stored.starts, int(np.argmax(stored.lengths))
     places = [places_of(pieces, starts) for division in parts for pieces in division.lists()]
     places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
-    rows = np.concatenate([*places, *([places_of(whole, starts)] if whole else [])])
-    taken = Taken(parts, {}, {}, {}, {}, whole=whole)
+    whole = np.zeros((0, 4), int) if whole is None else whole
+    rows = np.concatenate([*places, places_of(whole, starts)])
+    taken = Taken(parts, whole, {}, {}, {}, {})
     for name in names:
         column = stored.column(name)
         if column.gaps:
