@@ -31,7 +31,7 @@ def divided(lengths: list[int]) -> SimpleNamespace:
     x, y = (np.concatenate(table) for table in numbered(lengths))
     columns = {"sequence": x[:, 0], "position": x[:, 1], "y": y[:, 0]}
     stored = Stored(lambda name: of_numbers(columns[name]), np.array(lengths))
-    taken = take(stored, tuple(columns), divide(stored.lengths, seed=0))
+    taken = take(stored, tuple(columns), divide(stored.lengths, seed=0).named())
     return SimpleNamespace(**taken.sequences(("sequence", "position"), ("y",)))
 
 

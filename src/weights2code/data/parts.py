@@ -13,7 +13,7 @@ After that it is judged by all rows, as they stand (`all_rows`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -69,10 +69,10 @@ class Parts:
     held_out: np.ndarray
     beginnings: np.ndarray | None = None
 
-    def lists(self) -> list[np.ndarray]:
-        """The parts that there are, in this order."""
-        found = [self.training, self.validation, self.held_out]
-        return found if self.beginnings is None else [*found, self.beginnings]
+    def named(self, prefix: str = "") -> dict[str, np.ndarray]:
+        """The parts that there are, by their names."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {f"{prefix}{name}": pieces for name, pieces in found.items() if pieces is not None}
 
 
 def whole(lengths: np.ndarray, given: np.ndarray | int = 0) -> np.ndarray:
