@@ -132,7 +132,7 @@ def predict(
     rule, source = program.recurrence, folder.source
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
     table, has_targets = _opened(path, reading_roles(program, given, **changes), program)
-    stand = arranged(path, table)
+    stand = arranged(table)
     x, answers = answered(program, table, stand)
     targets = None
     if has_targets:

@@ -113,7 +113,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
             f"{path} has changed since the run began; restore it, or begin a new run with another --out."
         )
     table = open_table(path, source.roles)
-    return from_table(table, arranged(path, table), seed, source.name)
+    return from_table(table, arranged(table), seed, source.name)
 
 
 def from_table(

@@ -125,7 +125,7 @@ class Given:
                 raise InputError(f"groups has {len(values)} values for {sum(lengths)} rows; give one a row.")
         table = Table("the data", Loaded((sum(lengths),), (columns | labels).__getitem__), self.roles)
         if labels:
-            return table, arranged("the data", table)
+            return table, arranged(table)
         return table, Arranged(None, np.cumsum(lengths)[:-1], sum(lengths))
 
     def _parts(self, data: Any, what: str) -> list[Part]:

@@ -100,7 +100,7 @@ def _example(program: Program, source: FileSource | None, rows: int) -> np.ndarr
         table = open_table(
             path, replace(source.roles, inputs=inputs, targets=(), categories=known, time=None)
         )
-        stand = arranged(path, table)
+        stand = arranged(table)
         first = slice(0, min(rows, int(stand.lengths[0])))
         found = np.stack([as_read(table, name, program, stand)[first] for name in inputs], -1)
         if not np.isnan(found).any():
