@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class Loaded(NamedTuple):
     by its name; what rows are counted by, and the numbers of some."""
 
     shape: tuple[int, ...]
-    load: Callable[[str], np.ndarray | Words | Column]
+    load: Callable[[str], Any]
     unit: str = "row"
     numbers: Callable[[Collection[int]], dict[int, int]] = _as_they_are
 

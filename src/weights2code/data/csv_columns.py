@@ -221,8 +221,9 @@ def quick_numbers(cells: Any) -> np.ndarray | None:
     if isinstance(cells, list):
         return None
     import pyarrow
-    from pyarrow import compute
+    import pyarrow.compute
 
+    compute: Any = pyarrow.compute
     try:
         told = compute.if_else(compute.is_in(cells, value_set=pyarrow.array(_NOTHING)), None, cells)
         values = told.cast("float64").to_numpy(zero_copy_only=False)

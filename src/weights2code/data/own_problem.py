@@ -213,8 +213,8 @@ def _without_names(
 def _refuse_names(outputs: tuple[str, ...], taken: Taken, rows: int, where: str) -> None:
     """Refuse targets of texts that hardly ever come again."""
     for column in outputs:
-        known = taken.columns[column].texts or ()
-        if 2 * len(known) > rows:
+        known: tuple[str, ...] = taken.columns[column].texts or ()
+        if known and 2 * len(known) > rows:
             raise InputError(
                 f"{where}: the target {column!r} holds {len(known)} texts in {rows} rows, such "
                 f"as {quoted(known[0])}; a rule chooses among texts that come again, so write "

@@ -275,7 +275,7 @@ def _refuse_empty(x: Part) -> None:
         raise InputError(f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required.")
 
 
-def _form(x: tuple[int, ...], y: tuple[int, ...], axes: str, *, framed: bool) -> Form:
+def _form(x: Sequence[int], y: Sequence[int], axes: str, *, framed: bool) -> Form:
     if len(x) == 3:
         if len(y) not in (2, 3):
             raise InputError(

@@ -93,13 +93,13 @@ class Table:
         found = self.loaded.load(name)
         if isinstance(found, Column):
             return found
-        array = found if isinstance(found, Words) else found.reshape(-1)
         declared, advice = name in self.roles.categories, advice_of(self.advise)
         with placed(self.where, name, self.place):
-            words = array if isinstance(array, Words) else _words(array, declared)
+            words = found if isinstance(found, Words) else _words(found.reshape(-1), declared)
             if words is not None:
                 return self._of_texts(name, words, declared)
-            assert isinstance(array, np.ndarray)
+            assert not isinstance(found, Words)
+            array = found.reshape(-1)
             truths = holds_truths(array)
             if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
                 column = of_numbers(array, truths)

@@ -56,7 +56,9 @@ class Taken:
         self, inputs: Sequence[str], outputs: Sequence[str], prefix: str = ""
     ) -> dict[str, Sequences | None]:
         """The parts whose names begin so, as fields of a problem."""
-        found = dict.fromkeys(("training", "validation", "held_out", "beginnings"))
+        found: dict[str, Sequences | None] = dict.fromkeys(
+            ("training", "validation", "held_out", "beginnings")
+        )
         for part in found:
             pieces = self.pieces.get(f"{prefix}{part}")
             if pieces is not None:
