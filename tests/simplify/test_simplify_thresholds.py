@@ -11,18 +11,29 @@ from weights2code.data import from_arrays, from_lists
 from weights2code.extraction.judge import judged
 from weights2code.language import Const, Op, Recurrence, Step, Var, op
 from weights2code.program import Origin
-from weights2code.simplify.thresholds import digits, gaps, roundest, with_round_thresholds
+from weights2code.simplify.cost import simplest_between
+from weights2code.simplify.thresholds import digits, gaps, with_round_thresholds
 
 X = Var("x")
 
 
 @pytest.mark.parametrize(
     ("low", "high", "found"),
-    [(98, 101, 100), (0.31, 0.46, 0.4), (-3, 8, 0), (12, 13, 12), (1430, 1580, 1500), (-101, -98, -100)],
+    [
+        (98, 101, 100),
+        (0.31, 0.46, 0.4),
+        (-3, 8, 0),
+        (12, 13, 12),
+        (1430, 1580, 1500),
+        (-101, -98, -100),
+        (2.36, 2.43, 2.4),
+        (-2.7001, -2.6999, -2.7),
+        (7.25, 7.25, 7.25),
+    ],
 )
 def test_the_roundest_number_of_a_gap(low: float, high: float, found: float):
-    assert roundest(low, high) in (found, high if found == low else found)
-    assert digits(roundest(low, high)) <= digits(found)
+    assert simplest_between(low, high) in (found, high if found == low else found)
+    assert digits(simplest_between(low, high)) <= digits(found)
 
 
 def test_what_was_meant_as_100_is_100():
@@ -54,6 +65,16 @@ def test_a_rule_of_own_data_is_said_with_round_thresholds_and_their_gaps():
     found = judged(rule, Origin.ROWS, problem, seed=0)
     assert found.program.formula() == "tier[t] = 5 if amount[t] >= 100 else 2"
     assert "amount[t] >= 100: the rows have 98 and 101 there, and nothing between" in found.certificate.notes
+
+
+def test_rows_that_a_threshold_does_not_decide_do_not_hold_it():
+    kept = op("where", op("le", X, 510), 0, Var("y", 1))
+    rule = Recurrence(("x",), (Step("y", op("where", X > 995, 1, kept)),), ("y",))
+    x = np.array([[508.0, 1100, 997, 513, 512, 1040, 480, 992, 1001, 490, 495, 508]])[..., None]
+    y = np.array([[0.0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0]])[..., None]
+    changed = with_round_thresholds(rule, [from_arrays(x, y)])
+    assert str(changed.steps[0].definition) == "1 if x[t] >= 1000 else 0 if x[t] < 500 else y[t-1]"
+    assert np.array_equal(changed.run(x), y)
 
 
 def test_thresholds_of_what_a_program_remembers_are_seen_too():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from case_table import in_text
 from weights2code.data import Problem, Regime, Rows, from_lists
 from weights2code.data.parts import GIVEN, LAST, MOST_JUDGED, SEQUENCE, all_rows, divide
 from weights2code.data.sequences import from_list
@@ -49,9 +50,9 @@ def halving(value: float, last: float) -> float:
 @pytest.mark.parametrize(
     ("formula", "problem", "verdict", "said"),
     [
-        ("0.5*y[t-1] + x[t]", measured(halving), "tested", "free-running"),
+        ("0.5*y[t-1] + x[t]", measured(halving), "tested", "by itself"),
         ("0.5*y[t-1] + 1.003*x[t]", measured(halving), "failed", ""),
-        ("0.5*y[t-1] + x[t]", measured(halving, noise=0.1), "tested", "free-running"),
+        ("0.5*y[t-1] + x[t]", measured(halving, noise=0.1), "tested", "by itself"),
         ("0.5*y[t-1] + x[t]", measured(halving, digits=2), "tested", ""),  # digits that were not written
         ("y[t-1] + x[t]", measured(lambda value, last: last + value, process=0.2), "tested",
          "one step ahead, the true past outputs given"),
@@ -140,11 +141,11 @@ def test_padding_and_context_are_not_judged():
     kept.y[0, 2:] = 99
     found = certify_on_data(SUM, kept, Allowed(True))
     assert found.target.sequences == 2
-    assert "(7 positions)" in found.method
+    assert "(7 rows)" in found.method
     later = replace(kept, y=kept.y + 3, context=np.array([1, 2]))
     found = certify_on_data(SUM, later, Allowed(True))
     assert (found.verdict, found.accuracy) == ("tested", 1.0)
-    assert "(4 positions)" in found.method
+    assert "(4 rows)" in found.method
 
 
 # -- mistakes ------------------------------------------------------------------------------------------------
@@ -193,6 +194,16 @@ def test_the_certificate_allows_mistakes_only_where_they_are_expected():
     assert (clean.verdict, clean.accuracy, clean.notes) == ("tested", 1.0, ())
     unread = certify_measured(rule("a[t]", "a b"), bits("a[t]", 0.0), 0)
     assert unread.notes == ("b is not needed: the rule does not read it",)
+
+
+def test_what_is_remembered_beyond_the_rows_is_said():
+    x = np.random.default_rng(0).integers(0, 2, (60, 20, 2)).astype(float)
+    problem = from_lists(list(x), list(x[..., :1]), ("a", "b"), ("y",), seed=0)
+    for update, said in (("(n[t-1] + a[t]) % 3", False), ("n[t-1] + a[t]", True)):
+        made = in_text(f"n[t] = {update}; y[t] = 0*n[t] + a[t]", inputs="a b")
+        found = certify_measured(made, problem, 0)
+        assert found.verdict == "tested"
+        assert any("these rows show n from 0 to" in note for note in found.notes) == said
 
 
 # -- all rows, after gaps ------------------------------------------------------------------------------------

@@ -7,14 +7,24 @@ them apart as well. Nobody can say which one is meant, but people choose round o
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Expr, Op, Recurrence, Step, expression_of, with_formula
+from weights2code.language import (
+    Const,
+    Expr,
+    Op,
+    Recurrence,
+    Start,
+    Step,
+    evaluate,
+    expression_of,
+    with_formula,
+)
+from weights2code.simplify.cost import simplest_between
 
 #: Comparisons, and whether they hold at their number.
 HOLDS = {"gt": False, "ge": True, "lt": False, "le": True}
@@ -42,7 +52,7 @@ class Gap:
 
     def roundest(self) -> Op:
         """The same test of all rows with the roundest number of the gap; as it is, if that is no rounder."""
-        new = roundest(self.below, self.above)
+        new = simplest_between(self.below, self.above)
         if digits(_border(self.test)) <= digits(new):
             return self.test
         at_end = new == self.below
@@ -63,8 +73,12 @@ def gaps(recurrence: Recurrence, data: Sequence[Sequences]) -> list[Gap]:
         known = part.y if part.y.shape[2] == len(recurrence.outputs) else None
         with np.errstate(all="ignore"):
             trace = wider.trace(part.x, known, part.lengths if known is not None else 0)
+        past = (
+            trace if known is None else trace | {n: known[..., i] for i, n in enumerate(recurrence.outputs)}
+        )
         for i, found in enumerate(values):
-            found.append(trace[f"test {i}"][part.scored])
+            matters = part.scored & _matters(tests[i], formulas, trace, past, recurrence.start)
+            found.append(trace[f"test {i}"][matters])
     listed = []
     for test, found in zip(tests, values, strict=True):
         all_of_them = np.unique(np.concatenate(found))
@@ -73,6 +87,35 @@ def gaps(recurrence: Recurrence, data: Sequence[Sequences]) -> list[Gap]:
         if 0 < place < len(all_of_them):
             listed.append(Gap(test, float(all_of_them[place - 1]), float(all_of_them[place])))
     return listed
+
+
+def _matters(
+    test: Op,
+    formulas: Sequence[Expr],
+    now: Mapping[str, np.ndarray],
+    past: Mapping[str, np.ndarray],
+    start: Mapping[str, Start],
+) -> np.ndarray:
+    """The rows on which a formula gives something else where the test holds than where it does not."""
+    count, length = now["test 0"].shape
+    found = np.zeros((count, length), bool)
+    for formula in formulas:
+        if test not in formula.walk():
+            continue
+        values = {}
+        for v in formula.variables():
+            begins = start.get(v.name, 0.0)
+            told = isinstance(begins, int | float)
+            found[:, : 0 if told else v.lag] = True
+            before = np.full((count, v.lag), begins if told else 0.0)
+            values[v] = np.hstack([before, past[v.name]])[:, :length] if v.lag else now[v.name]
+        ways = (
+            formula.transform(lambda node, to=to: to if node == test else node) for to in (Const(1), Const(0))
+        )
+        with np.errstate(all="ignore"):
+            one, other = (np.asarray(evaluate(way, values), float) for way in ways)
+        found |= np.broadcast_to(one != other, (count, length))
+    return found
 
 
 def gaps_in(problem: Problem, recurrence: Recurrence) -> list[Gap]:
@@ -85,17 +128,22 @@ def gaps_in(problem: Problem, recurrence: Recurrence) -> list[Gap]:
 
 
 def with_round_thresholds(recurrence: Recurrence, data: Sequence[Sequences]) -> Recurrence:
-    """The same rule on all of these rows, with the roundest thresholds."""
-    changed = {gap.test: gap.roundest() for gap in gaps(recurrence, data)}
+    """The same rule on all of these rows, with the roundest thresholds, one after the other."""
+    for place in range(len(gaps(recurrence, data))):
+        listed = gaps(recurrence, data)
+        old, new = (listed[place].test, listed[place].roundest()) if place < len(listed) else (None, None)
+        if old == new:
+            continue
 
-    def turned(node: Expr) -> Expr:
-        return changed.get(node, node) if isinstance(node, Op) else node
+        def turned(node: Expr, old: Expr | None = old, new: Expr | None = new) -> Expr:
+            return new if node == old and new is not None else node
 
-    steps = tuple(
-        Step(step.name, with_formula(step.definition, lambda expr: expr.transform(turned)))
-        for step in recurrence.steps
-    )
-    return replace(recurrence, steps=steps)
+        steps = tuple(
+            Step(step.name, with_formula(step.definition, lambda expr, turned=turned: expr.transform(turned)))
+            for step in recurrence.steps
+        )
+        recurrence = replace(recurrence, steps=steps)
+    return recurrence
 
 
 def _is_test(node: Op) -> bool:
@@ -111,19 +159,3 @@ def digits(value: float) -> int:
     """How many digits a number has without zeros at its ends."""
     written = f"{abs(value):.15g}".partition("e")[0].replace(".", "").strip("0")
     return len(written)
-
-
-def roundest(low: float, high: float) -> float:
-    """The number from low to high with the fewest digits; of several a multiple of 5, else the one amidst."""
-    if low <= 0 <= high:
-        return 0.0
-    power = math.floor(math.log10(max(abs(low), abs(high)))) + 1
-    while True:
-        step = 10.0**power
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if first <= last:
-            fives = [k for k in range(first, last + 1) if k % 5 == 0]
-            middle = (low + high) / (2 * step)
-            chosen = min(fives or range(first, last + 1), key=lambda k: abs(k - middle))
-            return min(max(round(chosen * step, max(0, -power)), low), high)
-        power -= 1

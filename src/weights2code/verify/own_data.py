@@ -32,6 +32,8 @@ ROUNDING = 1e-4
 MOST_NOISE = 95.0
 #: Thresholds that are remarked on where the rows have no values around them.
 MOST_GAPS = 3
+#: Rows of longer sequences that a rule is run on, to see what it remembers there.
+MOST_REMEMBERED = 20_000
 #: Said of programs that fail where long sequences were cut.
 CUT = (
     f"long sequences were cut into windows of {LONGEST} rows, which hardly show rules over everything so "
@@ -73,7 +75,8 @@ class Allowed:
         """Whether outputs agree well enough with so many targets, and the rule in words."""
         if self.integer_outputs:
             share = f"at least {1 - self.share():.1%} of the outputs" if self.share() else "every output"
-            return (agreement.accuracy or 0.0) >= 1.0 - self.share(), f"{share} right after rounding"
+            rule = f"{share} right to the nearest whole number"
+            return (agreement.accuracy or 0.0) >= 1.0 - self.share(), rule
         # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
         unsure = 2 / max(1, targets.size) + (2 / self.noise_rows if self.noise_rows else 0.0)
         scatter = 1 + SCATTER * np.sqrt(unsure)
@@ -99,11 +102,11 @@ def certify_on_data(
         limit = max(allowed.error(y[judged]), 3 * allowed.noise)
         wrong = wrong_positions(answer, y, whole=whole, tolerance=limit, scale=1.0) & judged
         counterexample = shortest_wrong_prefix(x, wrong) if wrong.any() else None
-    ran = "one step ahead, the true past outputs given," if one_step else "free-running"
-    kept = "1 held-out sequence" if found.sequences == 1 else f"{found.sequences} held-out sequences"
+    ran = "one step ahead, the true past outputs given," if one_step else "run by itself"
+    kept = "1 sequence" if found.sequences == 1 else f"{found.sequences} sequences"
     return Certificate(
         verdict="tested" if passed else "failed",
-        method=f"{ran} on {kept} ({sequences.scored.sum()} positions); the rule: {rule}",
+        method=f"{ran} on {kept} kept back ({sequences.scored.sum()} rows); asked for: {rule}",
         domain=(),
         covers="the tested lengths",
         lengths=tuple(sorted(set(sequences.lengths.tolist()))),
@@ -220,9 +223,37 @@ def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) ->
         return (CUT,) if problem.training.given.any() else ()
     read = {v.name for step in program.steps for v in definition_variables(step.definition)}
     names = [name for name in problem.inputs if name not in read]
-    wide = [gap.words() for gap in gaps_in(problem, program) if gap.wide]
+    remarks = [gap.words() for gap in gaps_in(problem, program) if gap.wide][:MOST_GAPS]
+    remarks += _beyond(program, problem)
     if not names or len(names) == len(problem.inputs):
-        return tuple(wide[:MOST_GAPS])
+        return tuple(remarks)
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     be, them = ("is", "it") if len(names) == 1 else ("are", "them")
-    return f"{listed} {be} not needed: the rule does not read {them}", *wide[:MOST_GAPS]
+    return f"{listed} {be} not needed: the rule does not read {them}", *remarks
+
+
+def _beyond(program: Recurrence, problem: Problem) -> list[str]:
+    """What a rule remembers that leaves on longer sequences what the rows show: there it is a guess."""
+    kept = [
+        step.name
+        for step in program.steps
+        if step.name not in problem.outputs
+        and any(v.name == step.name for v in definition_variables(step.definition))
+    ]
+    if not kept or problem.training.given.any():
+        return []
+    rows = problem.training.x
+    count, length = max(1, MOST_REMEMBERED // (10 * rows.shape[1])), 10 * rows.shape[1]
+    rng = np.random.default_rng(0)
+    longer = rows[problem.training.valid][rng.integers(0, problem.training.valid.sum(), (count, length))]
+    seen, later = program.trace(rows), program.trace(longer)
+    found = []
+    for name in kept:
+        shown = seen[name][problem.training.valid]
+        low, high = shown.min(), shown.max()
+        if later[name].min() < low or later[name].max() > high:
+            found.append(
+                f"these rows show {name} from {low:.6g} to {high:.6g}; longer sequences take it beyond, "
+                "where the rule is not tested"
+            )
+    return found
