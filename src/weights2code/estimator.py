@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from weights2code.data import from_lists
-from weights2code.data.loose_cells import Loosely, is_nothing
-from weights2code.data.relevance import narrowed
-from weights2code.data.shapes import Given, Labels, labels_of, read_inputs, read_pair
+from weights2code.data.cells import is_nothing
+from weights2code.data.own import from_table
+from weights2code.data.row_order import Arranged
+from weights2code.data.shapes import Given, given_by
+from weights2code.data.tables import Table
 from weights2code.errors import TOO_FAR, InputError
 from weights2code.plain_estimator import BadInput
 from weights2code.progress import plain_lines
-from weights2code.roles import Roles
-from weights2code.settings import Settings, names
+from weights2code.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -192,28 +192,26 @@ class _ProgramModel(BaseEstimator):
         from weights2code.errors import NotExtracted
 
         with _in_python():
-            labels = labels_of(X, y, sequence, order, groups)
-            given, xs, ys = self._pair(X, y, labels, groups)
-            seed = 0 if self.random_state is None else int(self.random_state)
-            given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
-            changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
-            changed |= {"time_limit": float(self.time_limit)}
-            settings = Settings(**given_settings | changed)
-            problem = from_lists(
-                xs,
-                ys,
-                given.inputs,
-                given.outputs,
-                seed,
-                where="the data",
-                fewest=FEWEST_SAMPLES if given.form == "samples" else None,
-                truths=given.truths,
+            given = given_by(
+                X,
+                y,
+                self.axes,
+                sequence=sequence,
+                order=order,
+                groups=groups,
                 categories=tuple(self.categories),
                 ignore_case=tuple(self.ignore_case),
                 missing=self.missing,
                 season=self.season,
             )
-            problem = narrowed(problem)
+            seed = 0 if self.random_state is None else int(self.random_state)
+            given_settings = {name: getattr(self, name) for name in SETTINGS if hasattr(self, name)}
+            changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
+            changed |= {"time_limit": float(self.time_limit)}
+            settings = Settings(**given_settings | changed)
+            table, stand = given.rows(X, y, groups)
+            fewest = FEWEST_SAMPLES if given.form == "samples" else None
+            problem = from_table(table, stand, seed, fewest=fewest)
         try:
             with plain_lines() if self.verbose else nullcontext() as progress:
                 outcome = pipeline.search(problem, settings, None, progress)
@@ -232,7 +230,7 @@ class _ProgramModel(BaseEstimator):
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
         self.alternatives_ = outcome.alternatives
-        self.baseline_ = self._baseline(ys)
+        self.baseline_ = self._baseline(np.split(_targets(table)[stand.listed], stand.ends))
         return self
 
     def predict(self, X: Any, groups: Any = None) -> Any:
@@ -242,27 +240,22 @@ class _ProgramModel(BaseEstimator):
         """
         given = self._fitted()
         with _in_python():
-            xs = read_inputs(given.labels.split(X)[0], given, gaps=self.missing != "refuse")
-            if not given.labels.divide:
-                return given.arrange(self._answers(xs))
-            apart = given.labels.apart(X, groups, len(xs[0]))
-            return given.arrange([apart.joined(self._answers(apart.split(xs[0])))])
+            table, stand = given.rows(X, None, groups)
+            return given.arrange(self._answers(table, stand), stand.lengths)
 
     def _rate(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """R squared over all positions, averaged over the outputs; of texts, the share that is right.
 
         Rows in which something is missing do not count. `baseline_` is what guessing gets.
         """
-        given, gaps = self._fitted(), self.missing != "refuse"
+        given = self._fitted()
         with _in_python():
-            read_inputs(given.labels.split(X)[0], given, gaps=gaps)
-            _, xs, ys = self._pair(X, y, given.labels, groups)
-            answers = np.concatenate(self._answers(xs))
-        right = np.concatenate(ys)
+            table, stand = given.rows(X, y, groups)
+            answers, right = self._answers(table, stand), _targets(table)
         weight = np.ones(len(right))
         if sample_weight is not None:
-            weight = np.repeat(np.asarray(sample_weight, float), [len(item) for item in xs])
-        if gaps:
+            weight = np.repeat(np.asarray(sample_weight, float), stand.lengths)
+        if given.roles.missing != "refuse":
             known = ~(nothing_in(answers) | nothing_in(right)).any(1)
             answers, right, weight = answers[known], right[known], weight[known]
         return self._score(answers, right, weight)
@@ -292,35 +285,14 @@ class _ProgramModel(BaseEstimator):
         weight = np.ones(len(right))
         return max(self._score(guess, right, weight) for guess in (constant, last))
 
-    def _pair(
-        self, X: Any, y: Any, labels: Labels, groups: Any
-    ) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
-        """The meaning of X and y, and their sequences."""
-        axes = "steps" if labels != Labels() else self.axes
-        given, xs, ys = read_pair(*labels.split(X, y), axes, gaps=self.missing != "refuse")
-        if labels.divide:
-            apart = labels.apart(X, groups, len(xs[0]))
-            xs, ys = apart.split(xs[0]), apart.split(ys[0])
-        return replace(given, labels=labels), xs, ys
-
-    def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
-        """Outputs (T, outputs) of each sequence, texts as texts; rows that lack something have none."""
-        from weights2code.predict import as_read, over
+    def _answers(self, table: Table, stand: Arranged) -> np.ndarray:
+        """Outputs (rows, outputs), texts as texts; rows that lack something have none."""
+        from weights2code.predict import answered, reading_roles
         from weights2code.program.sandbox import call_program
 
         program = self.program_.program
-        rule = program.recurrence
-        texts = tuple(name for name in rule.inputs if name in program.categories)
-        alike = tuple(name for name in self.ignore_case if name in rule.inputs)
-        roles = Roles(rule.inputs, categories=texts, ignore_case=alike, missing=self.missing)
-        loosely, lengths = Loosely(roles), np.array([len(x) for x in xs])
-        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        whole, numbers = np.concatenate(xs), np.empty((len(starts), len(rule.inputs)))
-        for i, name in enumerate(rule.inputs):
-            column = loosely.column("X", name, whole[:, self.given_.inputs.index(name)])
-            numbers[:, i] = as_read("X", name, column, program, roles, starts)
-        answers = over(program, numbers, lengths, call_program)
-        return np.split(program.decode(answers), np.cumsum(lengths)[:-1])
+        table = replace(table, roles=reading_roles(program, table.roles))
+        return program.decode(answered(program, table, stand, call_program)[1][stand.back])
 
     def sympy(self) -> dict[str, Any]:
         """Each step of the program as a SymPy expression, by name."""
@@ -395,7 +367,7 @@ class ProgramClassifier(ClassifierMixin, _ProgramModel):
         return float(weight @ (answers == right).all(1) / weight.sum())
 
     def _baseline(self, ys: Sequence[np.ndarray]) -> float:
-        self.classes_ = np.unique(np.concatenate(ys)[:, 0])
+        self.classes_ = np.unique(np.concatenate(ys)[:, 0].tolist())
         return super()._baseline(ys)
 
 
@@ -405,7 +377,8 @@ def _in_python() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        told = re.sub(r"--missing (\w+)", r"missing='\1'", str(error))
+        told = str(error).replace("a missing value", "a missing value (NaN)")
+        told = re.sub(r"--missing (\w+)", r"missing='\1'", told)
         told = re.sub(r"--([a-z]+(?:-[a-z]+)*)\b", lambda found: f"{found[1].replace('-', '_')}=", told)
         raise BadInput(told) from None
 
@@ -413,6 +386,13 @@ def _in_python() -> Iterator[None]:
 def _commonest(column: np.ndarray) -> Any:
     values, counts = np.unique(column, return_counts=True)
     return values[int(np.argmax(counts))]
+
+
+def _targets(table: Table) -> np.ndarray:
+    """The targets (rows, outputs), as they were given."""
+    columns = [table.loaded.load(name) for name in table.roles.targets]
+    mixed = any(column.dtype.kind in "OUS" for column in columns)
+    return np.stack([column.astype(object) if mixed else column for column in columns], -1)
 
 
 def nothing_in(table: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ table holds the targets, the recurrence goes on from those, as it does when it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import FileSource, Rows
-from weights2code.data.columns import Column
-from weights2code.data.csv_table import csv_rows
 from weights2code.data.gaps import carried, stretches
 from weights2code.data.row_order import Arranged, arranged
-from weights2code.data.tables import OpenTable, check_target, format_of, names_in, open_table, write_with
+from weights2code.data.tables import Table, check_target, names_in, open_table, write_with
 from weights2code.data.texts import numbered
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
@@ -49,37 +47,21 @@ BYTES, BYTES_A_ROW = 1 << 30, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """Rows of a column that the certificate does not speak about: how many, the first with their values."""
-
-    column: str
-    domain: str
-    count: int
-    first: tuple[tuple[int, float], ...]
-
-    def words(self, place: str, rows: int) -> str:
-        shown = ", ".join(f"{value:.17g} in {place} {number}" for number, value in self.first)
-        more = ", ..." if self.count > len(self.first) else ""
-        return (
-            f"{self.column} leaves {self.domain}, which is all that the certificate covers, in {self.count} "
-            f"of {rows} rows: {shown}{more}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Prediction:
     """What was computed, and what somebody who uses it should know.
 
-    `place` says what rows are counted by: lines of a text file, or rows from 0 on. `undefined` counts, for
-    each target, rows without a value; `right`, for each target that the table held already, rows in which
-    the program has the same, of those that can be `judged`. `anew` counts where it began anew after a gap.
+    `place` says what rows are counted by: lines of a text file, or rows from 0 on. `outside` are columns that
+    leave what the certificate speaks about, in how many rows, and the first of these with their values.
+    `undefined` counts, for each target, rows without a value; `right`, for each target that the table held
+    already, rows in which the program has the same, of those that can be `judged`. `anew` counts where it
+    began anew after a gap.
     """
 
     columns: Mapping[str, np.ndarray]
     rows: int
     place: str
     verdict: str
-    outside: tuple[Outside, ...]
+    outside: list[dict[str, Any]]
     undefined: Mapping[str, tuple[int, int]]
     right: Mapping[str, int]
     judged: int = 0
@@ -93,7 +75,13 @@ class Prediction:
     def lines(self) -> list[str]:
         """What to say about it, a sentence a line."""
         said = [f"{self.rows} rows by a program whose certificate says: {self.verdict}"]
-        said += [found.words(self.place, self.rows) for found in self.outside]
+        for found in self.outside:
+            shown = [f"{value['value']:.17g} in {self.place} {value[self.place]}" for value in found["first"]]
+            said.append(
+                f"{found['column']} leaves {found['domain']}, which is all that the certificate covers, in "
+                f"{found['count']} of {self.rows} rows: "
+                f"{', '.join([*shown, '...'][: found['count']])}"
+            )
         for name, (count, first) in self.undefined.items():
             said.append(f"{name} has no value in {count} of {self.rows} rows, first in {self.place} {first}")
         for name, count in self.right.items():
@@ -119,15 +107,7 @@ class Prediction:
             "rows": self.rows,
             "targets": list(self.columns),
             "verdict": self.verdict,
-            "outside": [
-                {
-                    "column": found.column,
-                    "domain": found.domain,
-                    "count": found.count,
-                    "first": [{self.place: number, "value": value} for number, value in found.first],
-                }
-                for found in self.outside
-            ],
+            "outside": self.outside,
             "undefined": {name: count for name, (count, _) in self.undefined.items()},
             "right": dict(self.right),
             "judged": self.judged,
@@ -151,58 +131,35 @@ def predict(
         check_target(path, target)
     rule, source = program.recurrence, folder.source
     given = source.roles if isinstance(source, FileSource) else Roles(rule.inputs, rule.outputs)
-    # of many columns of the fit few may be left, what comes from times is no column, and some are not read
-    known = [name for name in rule.inputs if name in (given.inputs or ())]
-    read = [name for name in known if name in program.reading().recurrence.inputs] or known
-    roles = replace(
-        given,
-        inputs=tuple(read),
-        targets=(),
-        categories=tuple(name for name in read if name in program.categories),
-        ignore_case=tuple(name for name in given.ignore_case if name in read),
-        **changes,
-    )
-    table, has_targets = _opened(path, roles, program)
-    stand = arranged(path, table)
-    rows, lengths = stand.listed, stand.lengths
-    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    columns = {name: table.column(name).at(rows) for name in (*read, *(rule.outputs if has_targets else ()))}
-    leaves = {} if roles.time is None else _time_leaves(path, program, known, stand, roles.time)
-    x = np.empty((stand.count, len(rule.inputs)))
-
-    def place(row: int) -> str:
-        at = int(rows[row])
-        csv = format_of(path) == "CSV"
-        return f"{path}, {f'line {_lines_of(path, {at})[at]}' if csv else table.loosely.entry([at])}"
-
-    for i, name in enumerate(rule.inputs):
-        x[:, i] = program.domains[i].low
-        if name in leaves:
-            x[:, i] = leaves[name][rows]
-        elif name in columns:
-            x[:, i] = as_read(path, name, columns[name], program, roles, starts, place)
-    answers = over(program, x, lengths)
+    table, has_targets = _opened(path, reading_roles(program, given, **changes), program)
+    stand = arranged(table)
+    x, answers = answered(program, table, stand)
     targets = None
     if has_targets:
-        targets = np.stack([as_read(path, n, columns[n], program, roles, starts) for n in rule.outputs], -1)
+        targets = np.stack([as_read(table, name, program, stand) for name in rule.outputs], -1)
         targets = None if np.isnan(targets).all() else targets
     looks_back = bool(rule.depths()) or rule.retrieves()
     said, judged = answers, np.zeros(stand.count, bool)
     if targets is not None:
-        said, judged = _judged(program, x, targets, answers, lengths)
-    later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), lengths)
+        said, judged = _judged(program, x, targets, answers, stand)
+    later, again = after_gaps(np.logical_not(np.isnan(x).any(axis=1)), stand)
     if targets is not None and looks_back:
         answers[later] = np.where(judged[later, None], said[later], np.nan)
-    back = slice(None) if stand.rows is None else np.argsort(rows)
+    back = stand.back
     made = {
         name: _column(answers[back, i], program, name).reshape(table.shape)
         for i, name in enumerate(rule.outputs)
     }
     right = None if targets is None else _right(program, said, targets) & judged[:, None]
-    if wrong is not None:
-        _write_wrong(path, wrong, made, None if right is None else (judged & ~right.all(1))[back])
+    if wrong is not None:  # the rows that the program misses, as they stand, with what it has instead
+        if right is None:
+            raise InputError(
+                f"{path} does not hold {', '.join(made)}, so no row is known to be wrong; leave out --wrong."
+            )
+        by_rule = {f"{name}_by_rule": values for name, values in made.items()}
+        write_with(path, by_rule, wrong, (judged & ~right.all(1))[back])
     prediction = replace(
-        _described(path, program, certificate, x[back], answers[back], made, table.loosely.above),
+        _described(table, program, certificate, x[back], answers[back], made),
         right={} if right is None else dict(zip(rule.outputs, right.sum(0).tolist(), strict=True)),
         judged=int(judged.sum()),
         anew=len(again) if looks_back and targets is None else 0,
@@ -211,7 +168,39 @@ def predict(
     return prediction
 
 
-def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool]:
+def reading_roles(program: Program, given: Roles, **changes: Any) -> Roles:
+    """The roles of the columns that a program reads, by those that they had in the fit.
+
+    Of many columns few may be left, what comes from times is no column, and some are not read.
+    """
+    known = [name for name in program.recurrence.inputs if name in (given.inputs or ())]
+    read = [name for name in known if name in program.reading().recurrence.inputs] or known
+    return replace(
+        given,
+        inputs=tuple(read),
+        targets=(),
+        categories=tuple(name for name in read if name in program.categories),
+        ignore_case=tuple(name for name in given.ignore_case if name in read),
+        **changes,
+    )
+
+
+def answered(
+    program: Program, table: Table, stand: Arranged, run: Run = run_program
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the program reads of the rows of a table, in the order in which they are read, and its outputs."""
+    rule, roles = program.recurrence, table.roles
+    x = np.empty((stand.count, len(rule.inputs)))
+    for i, name in enumerate(rule.inputs):
+        x[:, i] = program.domains[i].low  # nothing reads it
+        if name in (roles.inputs or ()):
+            x[:, i] = as_read(table, name, program, stand)
+        elif roles.time is not None and (leaf := _time_leaf(table, program, stand, name)) is not None:
+            x[:, i] = leaf[stand.listed]
+    return x, over(program, x, stand.lengths, run)
+
+
+def _opened(path: Path, roles: Roles, program: Program) -> tuple[Table, bool]:
     """The table, and whether it holds the targets already, as something that they may be."""
     outputs, texts = program.recurrence.outputs, program.output_categories
     if set(outputs) <= set(names_in(path)):
@@ -224,26 +213,20 @@ def _opened(path: Path, roles: Roles, program: Program) -> tuple[OpenTable, bool
     return open_table(path, roles, advise=False), False
 
 
-def as_read(
-    where: Path | str,
-    name: str,
-    column: Column,
-    program: Program,
-    roles: Roles,
-    starts: np.ndarray,
-    place: Callable[[int], str] | None = None,
-) -> np.ndarray:
-    """A column as the numbers that a program computes with, gaps dealt with as `roles` say; nothing is `nan`.
+def as_read(table: Table, name: str, program: Program, stand: Arranged) -> np.ndarray:
+    """A column as numbers that a program computes with, gaps dealt with as roles say; nothing is `nan`."""
 
-    `starts` is where the sequence of each row begins, `place` says where a row stands.
-    """
-    rule, known = program.recurrence, program.categories.get(name, ())
-    asked = name in rule.inputs
+    def place(odd: np.ndarray) -> tuple[int, str]:
+        first = int(np.argmax(odd))
+        return first, table.place(int(stand.listed[first]))
+
+    rule, roles, known = program.recurrence, table.roles, program.categories.get(name, ())
+    column, asked = table.column(name).at(stand.listed), name in rule.inputs
     if column.gaps and roles.missing == "refuse" and asked:
-        raise InputError(f"{column.gaps.first}, column {name!r} holds a missing value; fill it.")
+        raise InputError(f"{place(column.missing())[1]}, column {name!r} holds a missing value; fill it.")
     if not known and column.texts is not None and len(column.texts):
         raise InputError(
-            f"{where}, column {name!r} holds texts, such as {column.texts[0]!r}, and the program reads "
+            f"{table.where}, column {name!r} holds texts, such as {column.texts[0]!r}, and the program reads "
             "numbers there."
         )
     values = column.take(slice(None))
@@ -253,13 +236,13 @@ def as_read(
         told = [same(text) for text in column.texts or ()]
         values = numbered(column.values, told, codes, np.nan)
         if asked and (values < 0).any():
-            first = int(np.argmax(values < 0))
+            first, at = place(values < 0)
             other = (column.texts or ())[int(column.values[first]) - 1]
             raise InputError(
-                f"{place(first) if place else where}, column {name!r}: {other!r} is "
-                f"none of {program.domains[rule.inputs.index(name)]}, which is all that the program knows."
+                f"{at}, column {name!r}: {other!r} is none of "
+                f"{program.domains[rule.inputs.index(name)]}, which is all that the program knows."
             )
-    return carried(values, starts) if roles.missing == "last" else values
+    return carried(values, stand.begins) if roles.missing == "last" else values
 
 
 def over(program: Program, x: np.ndarray, lengths: np.ndarray, run: Run = run_program) -> np.ndarray:
@@ -277,14 +260,14 @@ def over(program: Program, x: np.ndarray, lengths: np.ndarray, run: Run = run_pr
 
 
 def _judged(
-    program: Program, x: np.ndarray, y: np.ndarray, answers: np.ndarray, lengths: np.ndarray
+    program: Program, x: np.ndarray, y: np.ndarray, answers: np.ndarray, stand: Arranged
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the program says where it is judged as the certificate judges it, and where that is."""
     rule = program.recurrence
     judged = np.logical_not(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
-    said, (later, sizes) = answers.copy(), after_gaps(judged, lengths)
+    said, (later, sizes) = answers.copy(), after_gaps(judged, stand)
     if max(rule.depths().values(), default=0) >= FAR:  # nobody knows what lies a season before the start
-        begun, ended = stretches(judged, lengths)
+        begun, ended = stretches(judged, stand.lengths)
         later, sizes = judged.copy(), ended - begun
     if len(sizes):
         rows = Rows(x[later], y[later], sizes, np.zeros(len(sizes), bool), len(x))
@@ -294,40 +277,25 @@ def _judged(
     return said, judged
 
 
-def after_gaps(whole: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def after_gaps(whole: np.ndarray, stand: Arranged) -> tuple[np.ndarray, np.ndarray]:
     """The rows of stretches that do not begin where their sequence does, and how long each of these is."""
-    begun, ended = stretches(whole, lengths)
-    after = begun > np.repeat(np.cumsum(lengths) - lengths, lengths)[begun]
+    begun, ended = stretches(whole, stand.lengths)
+    after = begun > stand.begins[begun]
     later = np.zeros(len(whole), bool)
     later[whole] = np.repeat(after, ended - begun)
     return later, (ended - begun)[after]
 
 
-def _write_wrong(path: Path, wrong: Path, made: Mapping[str, np.ndarray], missed: np.ndarray | None) -> None:
-    """The rows that the program misses, as they stand, with what it has instead."""
-    if missed is None:
+def _time_leaf(table: Table, program: Program, stand: Arranged, name: str) -> np.ndarray | None:
+    """What the program reads of the time of a row; None of a column that it does not read."""
+    column = table.roles.time or ""
+    leaf = time_leaf(stand.times, stand.listed, stand.ends, column, name)
+    if leaf is None and name in program.reading().recurrence.inputs:
         raise InputError(
-            f"{path} does not hold {', '.join(made)}, so no row is known to be wrong; leave out --wrong."
+            f"{table.where}, column {column!r} gives no {name}, which the program reads; write times as they "
+            "were written in the fit."
         )
-    write_with(path, {f"{name}_by_rule": values for name, values in made.items()}, wrong, missed)
-
-
-def _time_leaves(
-    path: Path, program: Program, known: Collection[str], stand: Arranged, column: str
-) -> dict[str, np.ndarray]:
-    """What the program reads of the time of a row."""
-    found = {}
-    for name in program.recurrence.inputs:
-        if name in known:
-            continue
-        leaf = time_leaf(stand.times, stand.listed, stand.ends, column, name)
-        if leaf is None:
-            raise InputError(
-                f"{path}, column {column!r} gives no {name}, which the program reads; write times as they "
-                "were written in the fit."
-            )
-        found[name] = leaf
-    return found
+    return leaf
 
 
 def program_in(folder: RunFolder) -> tuple[Program, Certificate]:
@@ -384,13 +352,12 @@ def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
 
 
 def _described(
-    path: Path,
+    table: Table,
     program: Program,
     certificate: Certificate,
     x: np.ndarray,
     answers: np.ndarray,
     columns: Mapping[str, np.ndarray],
-    above: int,
 ) -> Prediction:
     """What is to be said about the values that went in and came out."""
     rule = program.recurrence
@@ -399,23 +366,25 @@ def _described(
     }
     undefined = {name: np.flatnonzero(~np.isfinite(answers[:, i])) for i, name in enumerate(rule.outputs)}
     named = {int(row) for found in (*outside.values(), *undefined.values()) for row in found[:NAMED]}
-    csv = format_of(path) == "CSV"
-    number = _lines_of(path, named) if csv else {row: row + above for row in named}
+    number = table.loaded.numbers(named)
+    unit = table.loaded.unit
     return Prediction(
         columns,
         len(x),
-        "line" if csv else "row",
+        unit,
         certificate.verdict,
-        tuple(
-            Outside(
-                name,
-                str(program.domains[i]),
-                len(outside[name]),
-                tuple((number[int(row)], float(x[row, i])) for row in outside[name][:NAMED]),
-            )
+        [
+            {
+                "column": name,
+                "domain": str(program.domains[i]),
+                "count": len(outside[name]),
+                "first": [
+                    {unit: number[row], "value": float(x[row, i])} for row in outside[name][:NAMED].tolist()
+                ],
+            }
             for i, name in enumerate(rule.inputs)
             if len(outside[name])
-        ),
+        ],
         {name: (len(found), number[int(found[0])]) for name, found in undefined.items() if len(found)},
         {},
         looks_back=max(rule.depths().values(), default=0),
@@ -427,21 +396,6 @@ def _outside(values: np.ndarray, domain: Domain) -> np.ndarray:
     beyond = (values < domain.low) | (values > domain.high)
     odd = (values != np.round(values)) & ~np.isnan(values)  # what is missing is nowhere
     return beyond | odd if domain.discrete else beyond
-
-
-def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
-    """The lines on which some rows of a CSV file end."""
-    if not rows:
-        return {}
-    told, first = {}, 0
-    with csv_rows(path) as (_, _, _, blocks):
-        for block in blocks:
-            here = {row for row in rows - set(told) if row < first + len(block.numbered)}
-            told |= {row: block.numbered[row - first] for row in here}
-            first += len(block.numbered)
-            if len(told) == len(rows):
-                break
-    return told
 
 
 def _right(program: Program, said: np.ndarray, targets: np.ndarray) -> np.ndarray:

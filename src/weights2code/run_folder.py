@@ -33,9 +33,10 @@ from pathlib import Path
 from typing import Any
 
 from weights2code import __version__, json_values
+from weights2code.data.limits import replacing
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
-from weights2code.settings import Settings, names
+from weights2code.settings import SETTINGS, Settings
 from weights2code.tasks.task_file import TaskFile
 
 CONFIG = "config.json"
@@ -69,18 +70,10 @@ FREE_SETTINGS = ("device", "time_limit")
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Replace `path` in one step: a reader finds the whole old file or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        temporary.unlink(missing_ok=True)
-        with open(temporary, "xb") as file:  # never through a link that lies there
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_file(path: Path, most: int = LARGEST_FILE) -> bytes:
@@ -319,7 +312,7 @@ def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Setti
             )
     elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
-    _compare(path, "settings", old, settings, [name for name in names() if name not in FREE_SETTINGS])
+    _compare(path, "settings", old, settings, [name for name in SETTINGS if name not in FREE_SETTINGS])
 
 
 def _compare(path: Path, what: str, old: Any, asked: Any, names: Iterable[str]) -> None:

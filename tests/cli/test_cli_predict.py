@@ -16,7 +16,7 @@ import pytest
 
 from case_table import rule
 from weights2code.cli import main
-from weights2code.data import arrow_csv, csv_table, file_source, from_file
+from weights2code.data import csv_columns, csv_table, file_source, from_file
 from weights2code.data.tables import write_with
 from weights2code.language import BITS, Domain, Recurrence, Var, integers, op, texts
 from weights2code.program import Program
@@ -293,7 +293,7 @@ def test_large_tables_are_read_and_written_like_small_ones(
     told = []
     for size, large in ((1 << 23, 1 << 20), (50, 1 << 20), (50, 0)):
         monkeypatch.setattr(csv_table, "BLOCK_CHARACTERS", size)
-        monkeypatch.setattr(arrow_csv, "LARGE", large)
+        monkeypatch.setattr(csv_columns, "LARGE", large)
         table = "\n".join(["day,minute,inflow,note", *rows, ""])
         assert predicted(table, "--quiet", folder=fitted / "out") == 0
         told.append(capsys.readouterr().out)

@@ -12,10 +12,11 @@ import pytest
 
 from case_table import PROGRAMS, rule
 from weights2code.cli import main
-from weights2code.data import FileSource, Problem, arrow_csv, file_source, from_file, from_lists
-from weights2code.data.columns import Gaps, Stored, of_numbers
+from weights2code.data import FileSource, Problem, csv_columns, file_source, from_file
+from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.gaps import without_gaps
-from weights2code.data.shapes import read_pair
+from weights2code.data.own import from_table
+from weights2code.data.shapes import given_by
 from weights2code.data.tables import names_in, open_table
 from weights2code.data.texts import numbered, shared_numbers
 from weights2code.data.times import remark_on_steps, time_leaf, time_leaves
@@ -74,7 +75,7 @@ def test_texts_in_arrays(tmp_path: Path, suffix: str):
     columns = {name: opened.column(name) for name in ("event", "on", "y")}
     assert [name for name, column in columns.items() if column.texts] == ["event"]
     if suffix == ".parquet":
-        assert [column.gaps and column.gaps.count for column in columns.values()] == [1, 1, 1]
+        assert [column.gaps for column in columns.values()] == [1, 1, 1]
         assert columns["event"].values.tolist() == [1, 0, 2, 1]
     else:
         assert from_file(file_source(path, ["event", "on"], ["y"]), 0).categories == {"event": ("a", "b")}
@@ -142,7 +143,7 @@ def test_gaps_are_refused_with_their_number_cut_or_filled(tmp_path: Path):
     assert sum(int(part.scored.sum()) for part in (cut.training, cut.validation, cut.held_out) if part) < ROWS
     filled = from_file(file_source(path, ["x", "kind"], ["y"], order="t", missing="last"), 0)
     assert "filled with the last value" in filled.remarks[0]
-    with pytest.raises(InputError, match="--missing sometimes is not known"):
+    with pytest.raises(InputError, match="unknown missing 'sometimes'"):
         file_source(path, ["x"], ["y"], missing="sometimes")
     path = csv_file(tmp_path, "id,x,y", lambda i: f"{i // 10},{'' if i % 10 == 3 else i % 4},{i % 3}", 400)
     parts = from_file(file_source(path, ["x"], ["y"], "id", missing="drop"), 0).training
@@ -153,7 +154,7 @@ def test_gaps_are_refused_with_their_number_cut_or_filled(tmp_path: Path):
 def test_what_is_left_of_sequences_with_gaps():
     x = np.array([1, np.nan, 3, 4, np.nan, 6])
     y = np.array([1, 2, 3, np.nan, 5, 6])
-    columns = {"x": of_numbers(x, Gaps(2, "row 1")), "y": of_numbers(y, Gaps(1, "row 3"))}
+    columns = {"x": of_numbers(x), "y": of_numbers(y)}
     stored = Stored(columns.__getitem__, np.array([4, 2]))
     cut = without_gaps(stored, ("x", "y"), "drop")
     assert cut.stored.lengths.tolist() == [1, 1, 1]
@@ -164,7 +165,7 @@ def test_what_is_left_of_sequences_with_gaps():
     assert filled.stored.column("x").values.tolist() == [1, 1, 3, 4, 6]
     assert filled.stored.column("y").values.tolist() == [1, 2, 3, 3, 6]
     assert filled.true_starts == [True, False]
-    nothing = Stored(lambda _: of_numbers(np.full(3, np.nan), Gaps(3, "row 0")), np.array([3]))
+    nothing = Stored(lambda _: of_numbers(np.full(3, np.nan)), np.array([3]))
     with pytest.raises(InputError, match="no row is left"):
         without_gaps(nothing, ("x",), "last")
 
@@ -327,7 +328,7 @@ def kinds(problem: Problem) -> list[bool]:
 def test_truth_values_are_read_and_predicted(
     tmp_path: Path, ending: str, large: int, monkeypatch, made_folder: Callable[..., Path], capsys
 ):
-    monkeypatch.setattr(arrow_csv, "LARGE", large)
+    monkeypatch.setattr(csv_columns, "LARGE", large)
     path, made = write(tmp_path / f"rows.{ending}"), tmp_path / f"made.{ending}"
     source = file_source(path, ["a", "x"], ["y"])
     problem = from_file(source, 0)
@@ -376,8 +377,8 @@ def test_the_estimator_takes_and_gives_truth_values():
         frame = library.DataFrame({"a": a, "x": x, "y": y})
         given += [(frame[["a", "x"]], frame["y"]), (frame[["a", "x"]], frame[["y"]])]
     for X, Y in given:
-        read, xs, ys = read_pair(X, Y)
-        problem = from_lists(xs, ys, read.inputs, read.outputs, 0, truths=read.truths)
+        read = given_by(X, Y)
+        problem = from_table(*read.rows(X, Y), 0)
         assert kinds(problem) == [True, False, True]
         first = Var(read.inputs[0])
         parity = PARITY.recurrence.steps[0].definition.substitute({Var("a"): first})  # type: ignore[union-attr]
@@ -396,5 +397,6 @@ def test_the_estimator_takes_and_gives_truth_values():
         (a.reshape(6, 10, 1), y.reshape(6, 10)),
         ([a[:30], a[30:]], [y[:30], y[30:]]),
     ):
-        assert read_pair(X, Y)[0].truths == {"x", "y"}
-    assert read_pair(a.reshape(6, 10), y.reshape(6, 10).astype(int))[0].truths == {"x"}
+        table, _ = given_by(X, Y).rows(X, Y)
+        assert table.column("x").truths
+        assert table.column("y").truths

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,23 +13,12 @@ from hypothesis import strategies as st
 from weights2code.data import FileSource, Problem, Sequences, file_source, from_file, from_lists
 from weights2code.data.by_key import telling_apart
 from weights2code.data.columns import Stored, of_numbers
-from weights2code.data.parts import BEGINNING, CONTEXT, LONGEST, Piece, cut, divide
+from weights2code.data.parts import BEGINNING, CONTEXT, divide
 from weights2code.data.relevance import MANY, MOST_KEPT, narrowed, relevant
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.data.taking import take
 from weights2code.errors import InputError
-
-
-@given(st.integers(1, 400), st.integers(0, 30))
-def test_windows_score_every_position_once(length: int, context: int):
-    context = min(context, length - 1)
-    piece = Piece(0, 100, 100 + length, context)
-    scored = [t for w in cut(piece) for t in range(w.first + w.context, w.last)]
-    assert scored == list(range(100 + context, 100 + length))
-    for window in cut(piece):
-        assert window.last - window.first <= LONGEST
-        assert window.context == min(CONTEXT, window.first + window.context - 100) or window == piece
 
 
 def numbered(lengths: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -38,20 +27,12 @@ def numbered(lengths: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return x, [item[:, 1:] % 7 for item in x]
 
 
-@dataclass(frozen=True)
-class Divided:
-    training: Sequences
-    validation: Sequences
-    held_out: Sequences
-    beginnings: Sequences | None
-
-
-def divided(lengths: list[int]) -> Divided:
+def divided(lengths: list[int]) -> SimpleNamespace:
     x, y = (np.concatenate(table) for table in numbered(lengths))
     columns = {"sequence": x[:, 0], "position": x[:, 1], "y": y[:, 0]}
     stored = Stored(lambda name: of_numbers(columns[name]), np.array(lengths))
-    taken = take(stored, tuple(columns), divide(stored.lengths, seed=0))
-    return Divided(*taken.sequences(("sequence", "position"), ("y",)))
+    taken = take(stored, tuple(columns), divide(stored.lengths, seed=0).named())
+    return SimpleNamespace(**taken.sequences(("sequence", "position"), ("y",)))
 
 
 def positions(part: Sequences) -> set[tuple[float, ...]]:
@@ -215,19 +196,10 @@ def test_columns_that_matter_are_found(rule, found: set[int], options: dict):
     assert len(kept) <= MOST_KEPT
 
 
-def test_a_few_columns_stay_as_they_are_and_of_many_those_that_matter(tmp_path: Path):
+def test_a_few_columns_stay_as_they_are():
     x = np.random.default_rng(0).integers(0, 5, (400, MANY)).astype(float)
     problem = from_lists([x], [x[:, :1]], tuple(f"c{i}" for i in range(MANY)), ("y",), 0)
     assert narrowed(problem) is problem
-    rows = np.random.default_rng(0).integers(0, 9, (600, 30)).tolist()
-    lines = [",".join(map(str, (*row, row[4] + row[7]))) for row in rows]
-    path = tmp_path / "wide.csv"
-    path.write_text("\n".join([",".join([*(f"c{i}" for i in range(30)), "y"]), *lines]) + "\n")
-    problem = from_file(file_source(path, None, ["y"]), 0)
-    assert problem.inputs == ("c4", "c7")
-    assert problem.held_out is not None
-    assert problem.training.x.shape[2] == problem.held_out.x.shape[2] == 2
-    assert problem.remarks[0].startswith("28 of 30 columns are not inputs of the program: beside c4, c7")
 
 
 def test_what_is_left_out_is_said_and_its_gaps_do_not_cut(tmp_path: Path):

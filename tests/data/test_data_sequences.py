@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from weights2code import tasks
 from weights2code.data import LAYOUTS, Layout, fit_layout, from_arrays, from_list, from_task
-from weights2code.data.shapes import read_inputs, read_pair
+from weights2code.data.own import from_table
+from weights2code.data.shapes import given_by
 from weights2code.errors import InputError
 from weights2code.language import BITS, integers, reals
 
@@ -19,14 +20,6 @@ from weights2code.language import BITS, integers, reals
 def ragged():
     x = [np.arange(2.0)[:, None], np.arange(4.0)[:, None], np.array([[7.0]])]
     return x, [np.stack([xi[:, 0] * 2, xi[:, 0] - 0.5], 1) for xi in x]
-
-
-def test_arrays_of_one_length():
-    sequences = from_arrays(np.zeros((3, 5, 2), int), np.ones((3, 5, 1), bool))
-    assert len(sequences) == 3
-    assert sequences.x.dtype == sequences.y.dtype == np.float64
-    assert sequences.lengths.tolist() == [5, 5, 5]
-    assert sequences.valid.all()
 
 
 def test_lists_of_different_lengths_are_padded_at_the_end():
@@ -93,24 +86,26 @@ def test_wrong_arrays_and_lists_are_refused(x, y, words: str):
     ],
 )  # fmt: skip
 def test_answers_have_the_shape_of_the_targets(x: tuple, y: tuple, axes: str, form: str):
-    given, xs, ys = read_pair(np.ones(x), np.ones(y), axes)
+    given = given_by(np.ones(x), np.ones(y), axes)
     assert given.form == form
-    assert [len(a) for a in xs] == [len(b) for b in ys]
-    assert np.shape(given.arrange(ys)) == y
-    assert [a.shape for a in read_inputs(np.ones(x), given)] == [a.shape for a in xs]
+    table, stand = given.rows(np.ones(x), np.ones(y))
+    answers = np.stack([table.column(name).values for name in given.outputs], -1)
+    assert np.shape(given.arrange(answers, stand.lengths)) == y
+    assert given.rows(np.ones(x))[1].lengths.tolist() == stand.lengths.tolist()
 
 
 def test_lists_keep_their_lengths_and_frames_their_names():
-    given, xs, ys = read_pair([np.ones(3), np.ones(5)], [np.ones(3), np.ones(5)])
-    assert [x.shape for x in xs] == [(3, 1), (5, 1)]
-    assert [len(a) for a in given.arrange(ys)] == [3, 5]
+    lists = [np.ones(3), np.ones(5)], [np.ones(3), np.ones(5)]
+    given = given_by(*lists)
+    assert given.rows(*lists)[1].lengths.tolist() == [3, 5]
+    assert [len(a) for a in given.arrange(np.ones((8, 1)), np.array([3, 5]))] == [3, 5]
     for library in pytest.importorskip("pandas"), pytest.importorskip("polars"):
         frame = library.DataFrame({"a": [1, 2, 3], "b": [4.0, 5.0, 6.0]})
-        given, xs, _ = read_pair(frame, np.arange(3))
+        given = given_by(frame, np.arange(3))
         assert (given.inputs, given.form) == (("a", "b"), "steps")
-        assert xs[0].tolist() == [[1, 4], [2, 5], [3, 6]]
+        assert given.rows(frame)[0].column("b").values.tolist() == [4, 5, 6]
         with pytest.raises(InputError, match="feature names should match"):
-            read_inputs(library.DataFrame({"z": [1, 2, 3], "b": [4.0, 5.0, 6.0]}), given)
+            given.rows(library.DataFrame({"z": [1, 2, 3], "b": [4.0, 5.0, 6.0]}))
 
 
 @pytest.mark.parametrize(
@@ -122,8 +117,7 @@ def test_lists_keep_their_lengths_and_frames_their_names():
         (np.ones((4, 6)), np.ones((4, 5)), "sequences", "shape of X"),
         (np.ones((4, 6, 2)), np.ones(4), "auto", r"\(n, T\)"),
         (np.ones((2, 2, 2, 2)), np.ones(2), "auto", "4 axes"),
-        (np.full((4, 6), np.nan), np.ones((4, 6)), "auto", "NaN"),
-        (np.array([[b"a"] * 6] * 4), np.ones((4, 6)), "auto", "encode"),
+        (np.full((4, 6), np.nan), np.ones((4, 6)), "auto", "missing value"),
         (np.array([["a"] * 6] * 4), np.ones((4, 5)), "auto", "several things"),
         (np.ones((4, 6)) * 1j, np.ones((4, 6)), "auto", "Complex"),
         (np.ones((4, 6)), None, "auto", "requires y"),
@@ -135,7 +129,7 @@ def test_lists_keep_their_lengths_and_frames_their_names():
 )
 def test_the_unclear_is_refused_with_the_fix(x, y, axes: str, part: str):
     with pytest.raises(InputError, match=part):
-        read_pair(x, y, axes)
+        from_table(*given_by(x, y, axes).rows(x, y), 0)
 
 
 # -- problems of tasks ---------------------------------------------------------------------------------------
@@ -280,14 +274,6 @@ def test_scales_are_powers_of_two_that_fit_the_data(sizes: list[float], name: st
         loudest = np.sqrt(np.square(encoded.channels).mean((1, 2)))
         assert (loudest <= 1).all()
         assert (loudest >= 1 / 16).all(), "at most a factor of 8 below the shared scale, and rounding up"
-
-
-@given(st.lists(st.integers(-(2**20), 2**20), min_size=4, max_size=4), st.integers(-10, 10))
-def test_scaling_is_undone_exactly(values: list[int], power: int):
-    column, scale = np.array(values, float).reshape(1, 4, 1), 2.0**power
-    encoded = Layout("tagging", (scale,), (scale,)).encode(from_arrays(column, column))
-    assert np.array_equal(encoded.channels[0, :, 0].astype(float) * scale, values)
-    assert np.array_equal(encoded.targets[0, :, 0].astype(float) * scale, values)
 
 
 def test_columns_share_a_scale_where_they_are_alike():

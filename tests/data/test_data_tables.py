@@ -16,11 +16,8 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
-from weights2code.data import arrow_csv, csv_table, file_source, from_file, limits, npz_table
-from weights2code.data.arrow_csv import read_with_arrow
-from weights2code.data.csv_table import read_csv
+from weights2code.data import csv_columns, csv_table, file_source, from_file, limits, npz_table
 from weights2code.data.date_forms import iso_times
-from weights2code.data.loose_cells import Loosely, Words
 from weights2code.data.tables import open_table
 from weights2code.errors import InputError
 from weights2code.language import Recurrence, Step, Var, integers
@@ -35,7 +32,8 @@ def read_columns(path: Path, numbers: tuple[str, ...], labels: tuple[str, ...] =
     for name in numbers:
         column = table.column(name)
         if column.gaps:
-            raise InputError(f"{column.gaps.first}, column {name!r} holds a missing value")
+            place = table.place(int(np.argmax(column.missing())))
+            raise InputError(f"{place}, column {name!r} holds a missing value")
         if column.texts:
             raise InputError(f"{path}, column {name!r} holds texts")
         found[name] = column.take(slice(None)).reshape(table.shape)
@@ -260,17 +258,20 @@ def test_parquet(tmp_path: Path):
 # -- large files, by PyArrow: the same as by the standard library, or not at all -----------------------------
 
 
-def both(path: Path, values: tuple[str, ...], labels: tuple[str, ...] = ()):
-    """What each of the readers finds; None is what PyArrow leaves to the other."""
+def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is found of a file with and without PyArrow, or what is said."""
     pytest.importorskip("pyarrow")
-    quick, slow = (Loosely(Roles(values, order=labels[0] if labels else None)) for _ in range(2))
-    found = read_with_arrow(path, quick)
-    if found is None:
-        return None, None
-    right = read_csv(path, slow)
-    columns = {name: quick.words("here", name, v, str) if isinstance(v, Words) else quick.read(name, v)
-               for name, v in found.items() if name in values}  # fmt: skip
-    return columns, {name: slow.read(name, right[name]) for name in values}
+    found: list[Any] = []
+    for least in (0, 1 << 40):
+        monkeypatch.setattr(csv_columns, "LARGE", least)
+        try:
+            table = open_table(path, Roles(("x",), order="t"))
+            column = table.column("x")
+            place = table.place(int(np.argmax(column.missing()))) if column.gaps else ""
+            found.append((column.take(slice(None)).tolist(), column.texts, column.truths, place))
+        except InputError as error:
+            found.append(str(error))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -278,43 +279,22 @@ def both(path: Path, values: tuple[str, ...], labels: tuple[str, ...] = ()):
     [
         ["1", "2", "300"], ["0.5", "-7", "1e3"], ["007", ".5", "5."], ["-0", "1E+2", " 3 "], ["+1", "0", "2"],
         ["true", "False", "TRUE"], ["a", " b", "a "], ["1", "", "3"], ["1", "NA", "3"], ["a", "", "b"],
-        ["x y", "née", "-"], ["9007199254740991", "1", "2"], ["1e-30", "0", "0.0"],
+        ["x y", "née", "-"], ["9007199254740991", "1", "2"], ["1e-30", "0", "0.0"], ["", "1,5", "2"],
+        *(["1"] * 30 + [cell] for cell in (
+            "1_000", "0x10", "inf", "9007199254740993", "1e-400", '"1"2', "5e", "1;2", "2024-01-05", "seven",
+            "\0", "1,5", '"3"')),
     ],
 )  # fmt: skip
-def test_plain_cells_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[str]):
-    monkeypatch.setattr(arrow_csv, "LARGE", 0)
-    path = csv_file(tmp_path, "x,t\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
-    found, right = both(path, ("x",), ("t",))
-    assert found is not None
-    assert right is not None
-    assert np.array_equal(found["x"].take(slice(None)), right["x"].take(slice(None)), equal_nan=True)
-    assert found["x"].texts == right["x"].texts
-    assert (found["x"].gaps and found["x"].gaps.count) == (right["x"].gaps and right["x"].gaps.count)
-
-
-@pytest.mark.parametrize(
-    "cell",
-    ["1_000", "0x10", "inf", "9007199254740993", "1e-400", '"1"2', "5e", "1,2", "2024-01-05", "seven", "\0"],
-)
-def test_what_is_not_plain_is_left_to_the_other_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str
+def test_large_files_are_read_like_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[str]
 ):
-    for module, name, size in ((csv_table, "BLOCK_CHARACTERS", 20), (arrow_csv, "FIRST_ROWS", 5)):
-        monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(arrow_csv, "LARGE", 0)
-    path = csv_file(tmp_path, '"x",t\n' + "".join(f"{i},{i}\n" for i in range(30)) + f"{cell},31\n")
-    assert both(path, ("x",), ("t",)) == (None, None)
-
-
-def test_a_quote_far_down_is_left_to_the_other_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(arrow_csv, "LARGE", 0)
-    monkeypatch.setattr(arrow_csv, "BLOCK", 1 << 10)
-    rows = "".join(f"{i},{i}\n" for i in range(2000))
-    assert both(csv_file(tmp_path, f"x,t\n{rows}"), ("x",), ("t",))[0] is not None
-    assert both(csv_file(tmp_path, f'x,t\n{rows}"1",2\n'), ("x",), ("t",))[0] is None
-    found, _ = both(csv_file(tmp_path, f'"x",t\n{rows}"1",2\n'), ("x",), ("t",))
-    assert found is not None
-    assert found["x"].values.dtype == np.int16
+    rows = "".join(f"{cell};{i}\n" for i, cell in enumerate(cells))
+    path = csv_file(tmp_path, f"x;t\n{rows}")
+    for size in (1 << 22, 40):
+        monkeypatch.setattr(csv_columns, "BLOCK", size)
+        monkeypatch.setattr(csv_table, "BLOCK_CHARACTERS", size)
+        quick, slow = both(path, monkeypatch)
+        assert str(quick) == str(slow)  # nan
 
 
 @pytest.mark.parametrize("missing", ["drop", "last"])
@@ -332,7 +312,7 @@ def test_problems_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     source = file_source(path, ["a", "b", "kind"], ["y"], "id", "when", missing=missing)
     found = []
     for least in (0, 1 << 40):
-        monkeypatch.setattr(arrow_csv, "LARGE", least)
+        monkeypatch.setattr(csv_columns, "LARGE", least)
         found.append(from_file(source, 3))
         with pytest.raises(InputError, match=r"line 43, column 'x' holds a missing value; 1 cell"):
             from_file(file_source(gap, ["x"], ["y"], order="t"), 0)
@@ -375,7 +355,7 @@ def test_what_may_be_decimals_or_thousands_is_asked(tmp_path: Path, monkeypatch:
         column(tmp_path, ["12", "1,234"])
     assert column(tmp_path, ["12", "1,234"], decimal="comma") == [12, 1.234]
     assert column(tmp_path, ["12", "1,234"], decimal="point") == [12, 1234]
-    monkeypatch.setattr(arrow_csv, "LARGE", 0)
+    monkeypatch.setattr(csv_columns, "LARGE", 0)
     assert column(tmp_path, ["12", "1.234"], decimal="comma") == [12, 1234]
     with pytest.raises(InputError, match="decimal point, or all with a comma"):
         column(tmp_path, ["1.5", "2,25"])

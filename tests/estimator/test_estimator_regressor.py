@@ -151,7 +151,7 @@ def test_rows_of_several_sequences_in_a_frame(finds: Callable[..., list[Problem]
 
 
 NUMBERS = sums(np.random.default_rng(6))
-GAPS = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, 3.0]])
+GAPS = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, 3.0]] * 5)
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ GAPS = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, 3.0]])
         (lambda f: (np.ones((30, 2)), np.ones(30)), {}, {}, "axes='samples'"),
         (lambda f: (np.ones((30, 4)), np.ones((30, 4))), {}, {}, "everywhere"),
         (lambda f: NUMBERS, {}, {"layout": "circular"}, "unknown layout"),
-        (lambda f: NUMBERS, {}, {"missing": "maybe"}, "missing='maybe' is not known; choose one of"),
+        (lambda f: NUMBERS, {}, {"missing": "maybe"}, "unknown missing 'maybe'; choose one of"),
         (lambda f: NUMBERS, {}, {"categories": ("z",)}, "categories= 'z' is no input and no target"),
-        (lambda f: (GAPS, GAPS), {}, {}, "NaN: 2 cells hold nothing.*missing='drop'.*missing='last'"),
+        (lambda f: (GAPS, GAPS), {}, {}, "NaN.; 20 cells hold none.*missing='drop'.*missing='last'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_sentence_in_the_words_of_python(arguments, options, own, words: str):

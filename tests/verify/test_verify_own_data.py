@@ -10,7 +10,7 @@ import pytest
 
 from case_table import in_text
 from weights2code.data import Problem, Regime, Rows, from_lists
-from weights2code.data.parts import MOST_JUDGED, all_rows, divide
+from weights2code.data.parts import GIVEN, LAST, MOST_JUDGED, SEQUENCE, all_rows, divide
 from weights2code.data.sequences import from_list
 from weights2code.language import BITS, Count, Recurrence, Step, Var, integers, op, reals, where
 from weights2code.language.formula_reading import read_recurrence
@@ -302,14 +302,14 @@ def test_a_piece_after_a_gap_is_no_true_start():
     """However short it is: what came before one row is as unknown as what came before many."""
     lengths = np.array([40, *[1, 2, 3] * 9, *[60] * 20])
     parts = divide(lengths, 0, [True, *[False] * (len(lengths) - 1)])
-    begun = {p.sequence for pieces in (parts.training, parts.validation) for p in pieces if not p.context}
-    assert begun == {0}  # and it is learned from
-    assert not any(p.sequence == 0 for p in parts.held_out)
+    for pieces in (parts.training, parts.validation):
+        assert set(pieces[pieces[:, GIVEN] == 0, SEQUENCE].tolist()) <= {0}  # and it is learned from
+    assert 0 not in parts.held_out[:, SEQUENCE]
     assert parts.beginnings is not None
-    assert [p.sequence for p in parts.beginnings] == [0]
+    assert parts.beginnings[:, SEQUENCE].tolist() == [0]
 
 
 def test_no_more_rows_are_judged_than_can_be_run():
-    assert sum(p.last for p in all_rows(np.array([10 * MOST_JUDGED]))) == MOST_JUDGED
-    assert MOST_JUDGED // 2 < sum(p.last for p in all_rows(np.full(1000, 500))) <= MOST_JUDGED
-    assert [p.last for p in all_rows(np.array([3, 5, 4]))] == [3, 5, 4]
+    assert all_rows(np.array([10 * MOST_JUDGED]))[:, LAST].sum() == MOST_JUDGED
+    assert MOST_JUDGED // 2 < all_rows(np.full(1000, 500))[:, LAST].sum() <= MOST_JUDGED
+    assert all_rows(np.array([3, 5, 4]))[:, LAST].tolist() == [3, 5, 4]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -93,17 +92,14 @@ def described(row: Row) -> tuple[bool, str]:
 
 
 def show(options: argparse.Namespace, record: Record, files: list[Path]) -> None:
-    """The result: one JSON object, plain lines, or a table."""
+    """The result: one JSON object, one line, or a table."""
     summary, rows = record.asked | record.head, record.rows
     if options.json:
         print(json.dumps({"summary": summary, "rows": rows, "files": [str(file) for file in files]}))
     elif options.quiet:
         print(headline(summary))
     else:
-        if sys.stdout.isatty():
-            _show_table(summary, rows)
-        else:
-            print("\n".join(plain_lines(summary, rows)))
+        print("\n".join(plain_lines(summary, rows)))
         print(f"files: {', '.join(str(file) for file in files)}")
 
 
@@ -132,31 +128,3 @@ def by_task(rows: list[Row]) -> list[tuple[str, str, str, str, str]]:
         counts = (f"{len(solved)}/{len(found)}", f"{len(proved)}/{len(found)}")
         lines.append((name, *counts, seconds, formula(shown, 90)))
     return lines
-
-
-def _show_table(summary: dict[str, Any], rows: list[Row]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    table = Table(title=None)
-    for title in ("task", "solved", "proved", "seconds"):
-        table.add_column(title, justify="left" if title == "task" else "right")
-    table.add_column("program", overflow="ellipsis", no_wrap=True)
-    for name, solved, proved, seconds, program in by_task(rows):
-        got, _, of = solved.partition("/")
-        style = "green" if got == of else "red" if got == "0" else "yellow"
-        table.add_row(name, Text(solved, style), proved, seconds, Text(program))
-    console.print(table)
-    found = failures(rows)
-    if found:
-        missed = Table(title="not solved, or not proved", title_justify="left")
-        for title in ("task", "seed", "limit", "evidence"):
-            missed.add_column(title)
-        for row, why in found[:MOST_SHOWN]:
-            missed.add_row(row["task"], str(row["seed"]), why.limit, Text(why.evidence))
-        console.print(missed)
-        for limit, count in summary["limits"].items():
-            console.print(Text(f"{limit}: {count} ({LIMITS[limit]})"))
-    console.print(Text(headline(summary), style="bold"))

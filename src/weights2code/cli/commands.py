@@ -29,8 +29,6 @@ def tasks(options: argparse.Namespace) -> int:
 
     chosen = builtin.all_tasks(options.suite)
     if options.json:
-        from dataclasses import asdict
-
         print(json.dumps([asdict(row) for row in builtin.rows(chosen)], indent=2))
     else:
         builtin.render(chosen)
@@ -185,11 +183,9 @@ def export(options: argparse.Namespace) -> int:
         if out.is_dir():
             raise InputError(f"--out {out} is a folder; name a file.")
         write_atomically(out, content)
-    if options.json:
-        print(json.dumps({"file": str(out), "to": form.name, "verdict": certificate.verdict}, indent=2))
-    elif not options.quiet:
-        print(f"{out}: {form.holds}; the certificate of the program says: {certificate.verdict}")
-    return 0
+    verdict = certificate.verdict
+    line = f"{out}: {form.holds}; the certificate of the program says: {verdict}"
+    return _told(options, {"file": str(out), "to": form.name, "verdict": verdict}, line)
 
 
 def _proof(options: argparse.Namespace) -> int:
@@ -201,14 +197,13 @@ def _proof(options: argparse.Namespace) -> int:
         if out.is_file() or options.out == "-":
             raise InputError(f"--out {out} is no folder; a proof is several files.")
         made = write_proof(folder, problem_in(folder), out)
-    if options.json:
-        print(json.dumps({"folder": str(out), "claims": [asdict(item) for item in made]}, indent=2))
-    elif not options.quiet:
-        for item in made:
-            closed = "closed by check.py" if item.closed else "not closed by check.py"
-            print(f"{item.name}: {item.sentence}; {closed}; {item.questions} questions for solvers")
-        print(f"{out}: {'README.txt says how to check it' if made else 'nothing was proved'}")
-    return 0
+    lines = [
+        f"{item.name}: {item.sentence}; {'' if item.closed else 'not '}closed by check.py; {item.questions} "
+        "questions for solvers"
+        for item in made
+    ]
+    lines.append(f"{out}: {'README.txt says how to check it' if made else 'nothing was proved'}")
+    return _told(options, {"folder": str(out), "claims": [asdict(item) for item in made]}, *lines)
 
 
 def report(options: argparse.Namespace) -> int:
@@ -216,23 +211,26 @@ def report(options: argparse.Namespace) -> int:
         if is_decompiled(folder):
             from weights2code.decompilation import files
 
-            made = files.report(folder)
-            told = {"folder": str(folder.path), "files": [made], "notes": []}
-            print(json.dumps(told, indent=2) if options.json else made)
-            return 0
-        from weights2code.report import gather, write_plots, write_report
+            made, notes = [files.report(folder)], []
+        else:
+            from weights2code.report import gather, write_plots, write_report
 
-        contents = gather(folder)
-        made = [write_report(folder, contents=contents)]
-        if options.plots:
-            made += write_plots(folder, options.plots)
-    files, notes = [str(path) for path in made], list(contents.notes)
+            contents = gather(folder)
+            made, notes = [write_report(folder, contents=contents)], list(contents.notes)
+            made += write_plots(folder, options.plots) if options.plots else []
+    paths = [str(path) for path in made]
+    if notes and not (options.quiet or options.json):
+        print("\n".join(f"w2c report: {note}" for note in notes), file=sys.stderr)
+    options.quiet = False  # where the page is, is the result
+    return _told(options, {"folder": str(folder.path), "files": paths, "notes": notes}, *paths)
+
+
+def _told(options: argparse.Namespace, result: dict[str, Any], *lines: str) -> int:
+    """A result, as JSON or in lines."""
     if options.json:
-        print(json.dumps({"folder": str(folder.path), "files": files, "notes": notes}, indent=2))
-    else:
-        print("\n".join(files))
-        if notes and not options.quiet:
-            print("\n".join(f"w2c report: {note}" for note in notes), file=sys.stderr)
+        print(json.dumps(result, indent=2))
+    elif not options.quiet:
+        print("\n".join(lines))
     return 0
 
 

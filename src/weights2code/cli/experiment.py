@@ -7,9 +7,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from weights2code.cli.parser import add_setting
+from weights2code.cli.parser import add_option
 from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
+from weights2code.settings import SETTINGS
 
 EXAMPLES = """\
 examples:
@@ -39,12 +40,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="take the models that an experiment of the paper's recipe left in DIR: this one, or protocol",
     )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
-    add_setting(parser, "recipe", default="fast")
-    add_setting(parser, "layout", default="auto", help="default: the experiment's own")
-    add_setting(parser, "device", default="cpu")
+    add_option(parser, "recipe", SETTINGS["recipe"], default="fast")
+    add_option(parser, "layout", SETTINGS["layout"], default="auto", help="default: the experiment's own")
+    add_option(parser, "device", SETTINGS["device"], default="cpu")
     group = parser.add_argument_group("numbers of the recipe, for a quick look")
     for name in NUMBERS:
-        add_setting(group, name)
+        add_option(group, name, SETTINGS[name])
 
 
 def options_from(options: argparse.Namespace) -> Options:

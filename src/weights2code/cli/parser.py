@@ -7,13 +7,14 @@ import difflib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from weights2code import __version__
 from weights2code.errors import InputError
+from weights2code.options import Option
 from weights2code.roles import ROLES
-from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names, sizes_in
+from weights2code.settings import NUMBERS, SEARCH, SETTINGS, SIZES, Settings, sizes_in
 
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
@@ -46,7 +47,8 @@ The same command with the same --out continues where it stopped, even after a po
 """
 
 
-FIT_EXAMPLES = """\
+EXAMPLES_OF = {
+    "fit": """\
 examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
@@ -58,17 +60,13 @@ Columns may hold texts. Without --inputs every column that has no other role is 
 line. Without --sequence all rows are one sequence, which is cut into windows; past values of the targets are
 used where they help. A part of the data is kept back for the certificate. The same command with the same
 --out continues where it stopped. A table on standard input is kept in the run folder, as rows.csv.
-"""
-
-
-TASKS_EXAMPLES = """\
+""",
+    "tasks": """\
 examples:
   w2c tasks --suite paper
   w2c tasks --suite languages
   w2c tasks --json | jq -r '.[].name'
-"""
-
-LATER_EXAMPLES = {
+""",
     "extract": """\
 examples:
   w2c train spring --out runs/spring && w2c extract runs/spring
@@ -86,9 +84,7 @@ examples:
   w2c report w2c-runs/parity_last2-seed0
   w2c report runs/spring --plots svg
 """,
-}
-
-PREDICT_EXAMPLES = """\
+    "predict": """\
 examples:
   w2c predict w2c-runs/log-seed0 tomorrow.csv --out tomorrow-with-room.csv
   w2c predict runs/own more.parquet --out more-predicted.parquet
@@ -98,9 +94,8 @@ The new table needs the columns that the program reads, and those that told sequ
 in the fit. It comes out in its own format with the target columns computed and everything else as it was;
 CSV goes to standard output unless --out names a file. Values outside the domain that the certificate covers
 are computed too, and said on standard error with their rows. Exit code 1: the program of the folder failed.
-"""
-
-EXPORT_EXAMPLES = """\
+""",
+    "export": """\
 examples:
   w2c export runs/own --to c                        program.c: a function over arrays of doubles
   w2c export runs/own --to javascript --out rule.mjs
@@ -109,9 +104,8 @@ examples:
 
 What a language cannot hold is refused: sql and onnx carry a fixed number of values from row to row, so they
 have no lookups among all earlier rows.
-"""
-
-DECOMPILE_EXAMPLES = """\
+""",
+    "decompile": """\
 examples:
   w2c decompile parity.onnx --inputs x=0..1 --length 10
   w2c decompile models.py:gru --inputs x=0..1 --against parity --out runs/gru
@@ -121,9 +115,8 @@ examples:
 The model is asked, not read. A range of whole numbers is written 0..4, one of reals 0.0..1.0. A Python file
 is executed, in a process of its own. Exit code 0: no departure was found; 1: the model departs from its
 program; 2: the model or an option cannot be used; 3: no program was found.
-"""
-
-BENCH_EXAMPLES = """\
+""",
+    "bench": """\
 examples:
   w2c bench --suite mips --seeds 0,1,2 --out runs/mips
   w2c bench parity_last2 div_3 --seeds 0-9 --jobs 2
@@ -131,14 +124,14 @@ examples:
 
 Each run is a folder in DIR/runs; what is done is skipped, so the same command goes on after a stop of any
 kind. The table is left as bench.json, bench.csv and bench.md. Exit code 0: every run is solved; 1: not every.
-"""
-
-COMPLETION_EXAMPLES = """\
+""",
+    "completion": """\
 examples:
   eval "$(w2c completion bash)"      a line for ~/.bashrc
   eval "$(w2c completion zsh)"       a line for ~/.zshrc, below compinit
   w2c completion fish | source       a line for ~/.config/fish/config.fish
-"""
+""",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -197,22 +190,23 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"weights2code {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _tasks(commands)
-    _run(commands)
-    _fit(commands)
-    _train(commands)
-    _later(commands, "extract", "extract a program from the trained model of a run folder, and certify it")
-    _later(commands, "verify", "check the program of a run folder against its specification again")
-    report = _later(commands, "report", "make the report of a run folder again")
-    report.add_argument(
-        "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
-    )
-    _predict(commands)
-    _export(commands)
-    _decompile(commands)
-    _bench(commands)
-    _experiment(commands)
-    _completion(commands)
+    for name, (summary, usage, add) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            usage=f"w2c {name} {usage}" if usage else None,  # short where the options are many
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=EXAMPLES_OF.get(name) or TRAIN_EXAMPLES.format(command=name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        add(command)
+        if name not in ("tasks", "completion"):
+            group = command.add_argument_group("output")
+            group.add_argument("--quiet", action="store_true", help="no progress; only the result")
+            group.add_argument(
+                "--json", action="store_true", help="the result as one JSON object, no progress"
+            )
     return parser
 
 
@@ -225,84 +219,73 @@ def flags_of(command: str) -> frozenset[str]:
 
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
-    given = {name: getattr(options, name, None) for name in names()}
+    given = {name: getattr(options, name, None) for name in SETTINGS}
     for name, size in sizes_in(options.architecture).items() if getattr(options, "architecture", "") else ():
         if given[name] not in (None, size):
             raise InputError(f"--architecture and --{name} ask for {size} and {given[name]} {name}.")
         given[name] = size
-    settings: dict[str, Any] = {
-        name: tuple(value) if Option.of(name).repeat else value
-        for name, value in given.items()
-        if value is not None
-    }
-    return Settings(**settings)
+    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _command(
-    commands: Any, name: str, summary: str, epilog: str = "", arguments: str = ""
-) -> argparse.ArgumentParser:
-    """A command; `arguments` makes its usage line short where the options are many."""
-    return commands.add_parser(
-        name,
-        usage=f"w2c {name} {arguments}" if arguments else None,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def _tasks(parser: Any) -> None:
+    parser.add_argument("--suite", choices=SUITES, default="all", help="default: all")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _run(parser: Any) -> None:
+    parser.add_argument(
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task (`w2c tasks` lists them), or file.py:name for one of your own",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="run folder; default w2c-runs/TASK-seedN in the current directory"
+    )
+    _add_settings(parser)
+
+
+def _fit(parser: Any) -> None:
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
+    _add_columns(parser)
+    parser.add_argument(
+        "--out", metavar="DIR", help="run folder; default w2c-runs/FILE-seedN in the current directory"
+    )
+    _add_settings(parser, without=("samples", "length"))
+
+
+def _train(parser: Any) -> None:
+    parser.add_argument(
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task, file.py:name for one of your own, or with --inputs and --targets a table",
+    )
+    _add_columns(parser)
+    parser.add_argument("--out", metavar="DIR", required=True, help="run folder, new or of the same command")
+    _add_settings(parser)
+
+
+def _later(parser: Any) -> None:
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
+    parser.add_argument("--task", metavar="FILE:NAME", help="of a run of a task of your own: where it is")
+
+
+def _report(parser: Any) -> None:
+    _later(parser)
+    parser.add_argument(
+        "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
 
 
-def _bench(commands: Any) -> None:
-    from weights2code.cli.engine_options import add_engine_options
-
-    parser = _command(
-        commands,
-        "bench",
-        "run many tasks and seeds, and say what was solved",
-        BENCH_EXAMPLES,
-        "[TASK ...] [--suite NAME] [--seeds 0,1,2] [--engine local|ray] [--out DIR] [options]",
-    )
-    parser.add_argument("tasks", metavar="TASK", nargs="*", help="built-in tasks; by default the whole suite")
-    parser.add_argument("--suite", choices=SUITES, help="default paper")
-    parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
-    parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
-    add_engine_options(parser)
-    _add_settings(parser, without=("seed",))
-    _add_output(parser)
-
-
-def _experiment(commands: Any) -> None:
-    from weights2code.cli import experiment
-    from weights2code.cli.engine_options import add_engine_options
-
-    summary = "reproduce one table or figure of the paper, its numbers beside ours"
-    usage = "NAME [--out DIR] [--seeds 0,1,2] [options]"
-    parser = _command(commands, "experiment", summary, experiment.EXAMPLES, usage)
-    experiment.add_options(parser)
-    add_engine_options(parser)
-    _add_output(parser)
-
-
-def _predict(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "predict",
-        "run the program of a run folder over a new table",
-        PREDICT_EXAMPLES,
-        "DIR FILE [--out FILE] [--sequence NAME] [--order NAME]",
-    )
+def _predict(parser: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
     parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
     for name in ("sequence", "order", "decimal", "dates"):
-        _add_role(parser, name)
+        add_option(parser, name, ROLES[name])
     parser.add_argument("--wrong", metavar="FILE", help="the rows in which the table has something else")
-    _add_output(parser)
 
 
-def _export(commands: Any) -> None:
-    parser = _command(commands, "export", "write a program in another language", EXPORT_EXAMPLES)
+def _export(parser: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
     parser.add_argument(
         "--to", choices=EXPORTS, required=True, help="the language; proof: what others can check"
@@ -313,17 +296,9 @@ def _export(commands: Any) -> None:
     parser.add_argument(
         "--task", metavar="FILE:NAME", help="for a proof about a task of your own: where it is"
     )
-    _add_output(parser)
 
 
-def _decompile(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "decompile",
-        "find the program of a model that exists, and where the model leaves it",
-        DECOMPILE_EXAMPLES,
-        "MODEL --inputs x=0..1[,v=0.0..1.0] [--length N] [--against TASK] [--out DIR] [options]",
-    )
+def _decompile(parser: Any) -> None:
     parser.add_argument("model", metavar="MODEL", help="file.onnx, file.py:name, or a run folder")
     parser.add_argument(
         "--inputs", metavar="X=A..B", required=True, help="columns and their ranges: x=0..1,v=0.0..1.0"
@@ -341,107 +316,92 @@ def _decompile(commands: Any) -> None:
     group.add_argument("--time-first", action="store_true", help="arrays are (T, n, columns)")
     group.add_argument("--queries", metavar="N", type=whole, help="sequences it may be asked (200000)")
     group = parser.add_argument_group(SEARCH)
-    add_setting(group, "seed")
+    add_option(group, "seed", SETTINGS["seed"])
     group.add_argument("--time-limit", metavar="X", type=number, help="seconds for everything (default 300)")
-    _add_output(parser)
 
 
-def _completion(commands: Any) -> None:
-    parser = _command(commands, "completion", "print a script that completes commands", COMPLETION_EXAMPLES)
+def _bench(parser: Any) -> None:
+    from weights2code.cli.engine_options import add_engine_options
+
+    parser.add_argument("tasks", metavar="TASK", nargs="*", help="built-in tasks; by default the whole suite")
+    parser.add_argument("--suite", choices=SUITES, help="default paper")
+    parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
+    add_engine_options(parser)
+    _add_settings(parser, without=("seed",))
+
+
+def _experiment(parser: Any) -> None:
+    from weights2code.cli import experiment
+    from weights2code.cli.engine_options import add_engine_options
+
+    parser.epilog = experiment.EXAMPLES
+    experiment.add_options(parser)
+    add_engine_options(parser)
+
+
+def _completion(parser: Any) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print it for")
 
 
-def _tasks(commands: Any) -> None:
-    parser = _command(commands, "tasks", "list the built-in tasks", TASKS_EXAMPLES)
-    parser.add_argument("--suite", choices=SUITES, default="all", help="default: all")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-
-
-def _run(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "run",
+#: Of each command what it does, its usage line where that is not left to argparse, and what adds its options.
+COMMANDS: dict[str, tuple[str, str, Callable[[Any], None]]] = {
+    "tasks": ("list the built-in tasks", "", _tasks),
+    "run": (
         "train on a task, extract a program, certify it",
-        TRAIN_EXAMPLES.format(command="run"),
         "TASK|file.py:name [--out DIR] [--seed N] [options]",
-    )
-    parser.add_argument(
-        "task",
-        metavar="TASK|FILE",
-        help="a built-in task (`w2c tasks` lists them), or file.py:name for one of your own",
-    )
-    _add_run(parser, "run folder; default w2c-runs/TASK-seedN in the current directory")
-
-
-def _fit(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "fit",
+        _run,
+    ),
+    "fit": (
         "train on a file of your own, extract a program, certify it",
-        FIT_EXAMPLES,
         "FILE --targets Y [--inputs A,B] [--sequence NAME] [--order NAME] [--out DIR] [options]",
-    )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, Excel or NPZ; - is standard input (CSV)")
-    _add_columns(parser)
-    out = "run folder; default w2c-runs/FILE-seedN in the current directory"
-    _add_run(parser, out, without=("samples", "length"))
-
-
-def _train(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "train",
+        _fit,
+    ),
+    "train": (
         "train on a task or a file and leave the model",
-        TRAIN_EXAMPLES.format(command="train"),
         "TASK --out DIR [options], or FILE --inputs A,B --targets Y --out DIR [options]",
-    )
-    parser.add_argument(
-        "task",
-        metavar="TASK|FILE",
-        help="a built-in task, file.py:name for one of your own, or with --inputs and --targets a table",
-    )
-    _add_columns(parser)
-    _add_run(parser, "run folder, new or of the same command", required=True)
+        _train,
+    ),
+    "extract": ("extract a program from the trained model of a run folder, and certify it", "", _later),
+    "verify": ("check the program of a run folder against its specification again", "", _later),
+    "report": ("make the report of a run folder again", "", _report),
+    "predict": (
+        "run the program of a run folder over a new table",
+        "DIR FILE [--out FILE] [--sequence NAME] [--order NAME]",
+        _predict,
+    ),
+    "export": ("write a program in another language", "", _export),
+    "decompile": (
+        "find the program of a model that exists, and where the model leaves it",
+        "MODEL --inputs x=0..1[,v=0.0..1.0] [--length N] [--against TASK] [--out DIR] [options]",
+        _decompile,
+    ),
+    "bench": (
+        "run many tasks and seeds, and say what was solved",
+        "[TASK ...] [--suite NAME] [--seeds 0,1,2] [--engine local|ray] [--out DIR] [options]",
+        _bench,
+    ),
+    "experiment": (
+        "reproduce one table or figure of the paper, its numbers beside ours",
+        "NAME [--out DIR] [--seeds 0,1,2] [options]",
+        _experiment,
+    ),
+    "completion": ("print a script that completes commands", "", _completion),
+}
 
 
-def _add_columns(parser: argparse.ArgumentParser) -> None:
+def _add_columns(parser: Any) -> None:
     group = parser.add_argument_group("columns of the file")
-    for name in ROLES:
-        _add_role(group, name)
-
-
-def _add_role(parser: Any, name: str) -> None:
-    """The option of one role of columns."""
-    role = ROLES[name]
-    shown: dict[str, Any] = {"choices": role.choices} if role.choices else {"metavar": role.metavar}
-    if not role.choices:
-        shown["type"] = _listed if role.several else whole if role.metavar == "N" else str
-    parser.add_argument("--" + name.replace("_", "-"), dest=name, help=role.help, **shown)
-
-
-def _add_run(
-    parser: argparse.ArgumentParser, out: str, *, required: bool = False, without: Sequence[str] = ()
-) -> None:
-    """The options of a command that trains, but for those that it would refuse."""
-    parser.add_argument("--out", metavar="DIR", required=required, help=out)
-    _add_settings(parser, without)
-    _add_output(parser)
-
-
-def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    parser = _command(commands, name, summary, LATER_EXAMPLES[name])
-    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
-    parser.add_argument("--task", metavar="FILE:NAME", help="of a run of a task of your own: where it is")
-    _add_output(parser)
-    return parser
+    for name, role in ROLES.items():
+        add_option(group, name, role)
 
 
 def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
-    for name in names():
+    for name, setting in SETTINGS.items():
         if name not in without:
-            group = Option.of(name).group
-            add_setting(groups[group], name, **({"help": argparse.SUPPRESS} if group == SIZES else {}))
+            hidden = {"help": argparse.SUPPRESS} if setting.group == SIZES else {}
+            add_option(groups[setting.group], name, setting, **hidden)
     groups[SIZES].add_argument(
         "--architecture",
         metavar="L2H3M2",
@@ -450,25 +410,19 @@ def _add_settings(parser: argparse.ArgumentParser, without: Sequence[str] = ()) 
     )
 
 
-def add_setting(parser: Any, name: str, **changes: Any) -> None:
-    """The option of one setting; `changes` are for `add_argument`."""
-    option = Option.of(name)
-    read, metavar = {int: (whole, "N"), float: (number, "X"), str: (str, "NAME")}[option.kind]
-    shown: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": metavar}
-    if option.repeat and option.choices:
-        read, shown = _listed, {"metavar": "NAME[,NAME...]", "action": "extend"}
-    elif option.repeat:
+def add_option(parser: Any, name: str, known: Option, **changes: Any) -> None:
+    """An option as the command line has it; `changes` are for `add_argument`."""
+    shown: dict[str, Any] = {"choices": known.choices} if known.choices else {"metavar": known.metavar}
+    read: Any = {int: whole, float: number, str: str}[known.kind]
+    if known.repeated:
         shown["action"] = "append"
+    elif known.several:
+        metavar = "NAME[,NAME...]" if known.choices else known.metavar
+        read, shown = _listed, {"metavar": metavar, "action": "extend"}
     flag = "--" + name.replace("_", "-")
-    parser.add_argument(flag, dest=name, type=read, **{"help": option.help, **shown, **changes})
+    parser.add_argument(flag, dest=name, type=read, **{"help": known.help, **shown, **changes})
 
 
 def _listed(text: str) -> list[str]:
     """Names with commas between them."""
     return [name.strip() for name in text.split(",")]
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument("--quiet", action="store_true", help="no progress; only the result")
-    group.add_argument("--json", action="store_true", help="the result as one JSON object, no progress")

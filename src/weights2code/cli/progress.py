@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from weights2code.experiments.jobs import DONE, Row
 from weights2code.progress import Progress, plain_lines
@@ -18,47 +19,43 @@ from weights2code.progress import Progress, plain_lines
 @contextmanager
 def reporter(silent: bool) -> Iterator[Progress | None]:
     """The progress to hand to a stage: None if nothing is to be said."""
-    if silent:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar() as progress:
-            yield progress
-    else:
-        with plain_lines() as lines:
-            yield lines
+    with nullcontext() if silent else _bar() if sys.stderr.isatty() else plain_lines() as progress:
+        yield progress
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
+def _bar() -> Iterator[Bar]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        TaskID,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
 
-    with Bar(
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[detail]}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        rows: dict[str, TaskID] = {}
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield Bar(bars)
 
-        def progress(stage: str, done: int, total: int, detail: str = "") -> None:
-            if stage not in rows:
-                for row in rows.values():
-                    bar.stop_task(row)
-                rows[stage] = bar.add_task(stage, detail=detail)
-            bar.update(rows[stage], completed=done, total=total, detail=detail)
 
-        yield progress
+class Bar:
+    """A bar for each stage, of which the last one moves."""
+
+    def __init__(self, bars: Any) -> None:
+        self.bars, self.rows = bars, {}
+
+    def __call__(self, stage: str, done: int, total: int, detail: str = "") -> None:
+        if stage not in self.rows:
+            for row in self.rows.values():
+                self.bars.stop_task(row)
+            self.rows[stage] = self.bars.add_task(stage, detail=detail)
+        self.bars.update(self.rows[stage], completed=done, total=total, detail=detail)
+
+    def say(self, line: str) -> None:
+        """A line above the bars."""
+        self.bars.console.print(line, style="red", highlight=False, markup=False)
 
 
 # -- a sweep ------------------------------------------------------------------------------------------------
@@ -86,16 +83,26 @@ def sweep_reporter(
     silent : whether to say nothing.
     describe : a row as one line, and whether the run went well.
     """
-    clock = Clock(total, before)
-    if silent:
-        yield None
-    elif sys.stderr.isatty():
-        with _sweep_bar(clock, describe) as on_row:
-            yield on_row
-    else:
-        if before:
+    clock, width = Clock(total, before), len(str(total))
+    with nullcontext() if silent or not sys.stderr.isatty() else _bar() as bar:
+
+        def on_row(row: Row) -> None:
+            well, text = describe(row)
+            clock.count(well)
+            if bar is None:
+                place = f"[{clock.done:{width}d}/{clock.total}, {clock.left()}]"
+                print(f"{place} {'ok  ' if well else 'MISS'} {text}", file=sys.stderr, flush=True)
+                return
+            missed = f"  {clock.badly} missed" if clock.badly else ""
+            bar("runs", clock.done, clock.total, f"{clock.done}/{clock.total}  {clock.left()}{missed}")
+            if not well:  # what went well is only counted
+                bar.say(f"MISS {text}")
+
+        if bar is not None:
+            bar("runs", before, total)
+        elif before and not silent:
             print(f"{before} of {total} runs are done already", file=sys.stderr, flush=True)
-        yield _sweep_lines(clock, describe)
+        yield None if silent else on_row
 
 
 @dataclass(slots=True)
@@ -131,60 +138,3 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-def _sweep_lines(clock: Clock, describe: Describe) -> Callable[[Row], None]:
-    width = len(str(clock.total))
-
-    def on_row(row: Row) -> None:
-        well, text = describe(row)
-        clock.count(well)
-        mark = "ok  " if well else "MISS"
-        place = f"[{clock.done:{width}d}/{clock.total}, {clock.left()}]"
-        print(f"{place} {mark} {text}", file=sys.stderr, flush=True)
-
-    return on_row
-
-
-@contextmanager
-def _sweep_bar(clock: Clock, describe: Describe) -> Iterator[Callable[[Row], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.text import Text
-
-    class Left(ProgressColumn):
-        """The time left, as of now."""
-
-        def render(self, task: Task) -> Text:
-            missed = f"  {clock.badly} missed" if clock.badly else ""
-            return Text(f"{clock.left()}{missed}")
-
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        Left(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        whole = bar.add_task("runs", total=clock.total, completed=clock.before)
-
-        def on_row(row: Row) -> None:
-            well, text = describe(row)
-            clock.count(well)
-            bar.update(whole, completed=clock.done)
-            if not well:  # what went well is only counted
-                bar.console.print(Text(f"MISS {text}"), style="red", highlight=False)
-
-        yield on_row

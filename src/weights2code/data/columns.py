@@ -6,8 +6,9 @@ rows that are learned from and judged by are taken out of each column in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,12 @@ FIRST_LOOK = 1000
 BLOCK = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """How many cells of a column hold nothing, and where the first of them is."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Cells as places in a list of words, of which "" is nothing."""
 
-    count: int
-    first: str
+    places: np.ndarray
+    words: list[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +36,7 @@ class Column:
     ----------
     values : the numbers; nothing is `nan`, or 0 where `texts` are meant.
     low, high : the smallest and the largest, without those that are nothing.
-    gaps : which are nothing, if any are.
+    gaps : how many are nothing.
     texts : what the numbers stand for, in the order of the alphabet.
     truths : whether they are written as True and False.
     """
@@ -43,7 +44,7 @@ class Column:
     values: np.ndarray
     low: float
     high: float
-    gaps: Gaps | None = None
+    gaps: int = 0
     texts: tuple[str, ...] | None = None
     truths: bool = False
 
@@ -68,7 +69,7 @@ class Column:
         """The rows at these places, none of which is nothing."""
         values = self.values[places]
         if self.texts is not None:
-            return replace(self, values=values, gaps=None)
+            return replace(self, values=values, gaps=0)
         return replace(of_numbers(values), truths=self.truths)
 
     def domain(self) -> Domain:
@@ -84,36 +85,48 @@ class Column:
         return all(bool((self.values[part] == np.round(self.values[part])).all()) for part in parts)
 
 
-def of_numbers(values: np.ndarray, gaps: Gaps | None = None) -> Column:
-    """A column of numbers, of which only those in `gaps` may be nothing."""
-    if not len(values):
-        return Column(values, np.nan, np.nan, gaps)
-    if not gaps:
-        return Column(values, float(values.min()), float(values.max()))
-    if np.isnan(values).all():
-        return Column(values, np.nan, np.nan, gaps)
-    return Column(values, float(np.nanmin(values)), float(np.nanmax(values)), gaps)
+def of_numbers(values: np.ndarray, truths: bool = False) -> Column:
+    """A column of numbers, of which those that are nothing are `nan`."""
+    values = values.view(np.uint8) if values.dtype.kind == "b" else values
+    known, gaps = values, 0
+    if len(values) and values.min() != values.min():
+        known = values[~np.isnan(values)]
+        gaps = len(values) - len(known)
+    low, high = (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
+    return Column(values, low, high, gaps, truths=truths)
 
 
-def of_texts(places: np.ndarray, words: list[str], gaps: Gaps | None = None) -> Column:
-    """A column of texts from the place of each in a list of words, in which "" is nothing."""
-    found = sorted(set(words) - {""})
-    number = {text: i for i, text in enumerate(found, start=1)} | {"": 0}
-    values = np.array([number[word] for word in words], np.int32)[places]
-    used = np.zeros(len(found) + 1, bool)
-    used[values] = True
-    if not used[1:].all():  # a dictionary may hold words that no row has
-        kept = [text for text, there in zip(found, used[1:], strict=True) if there]
-        return of_texts(np.concatenate([[0], np.cumsum(used[1:])])[values] * used[values], ["", *kept], gaps)
-    return Column(values, 1.0, float(len(found)), gaps, tuple(found))
+def of_words(given: Words) -> Column:
+    """A column of texts; a list may hold words that no row has, or one twice."""
+    used = np.bincount(given.places, minlength=len(given.words)).astype(bool).tolist()
+    found = sorted({word for word, there in zip(given.words, used, strict=True) if there and word})
+    number = {text: i for i, text in enumerate(found, start=1)}
+    values = np.array([number.get(word, 0) for word in given.words], np.int32)[given.places]
+    return Column(values, 1.0, float(len(found)), int((values == 0).sum()), tuple(found))
+
+
+def _as_they_are(rows: Collection[int]) -> dict[int, int]:
+    return {row: row for row in rows}
+
+
+class Loaded(NamedTuple):
+    """What is stored somewhere: (rows,), or (n, T) where it holds n sequences of T rows; what gives a column
+    by its name; what rows are counted by, and the numbers of some."""
+
+    shape: tuple[int, ...]
+    load: Callable[[str], Any]
+    unit: str = "row"
+    numbers: Callable[[Collection[int]], dict[int, int]] = _as_they_are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """Own sequences, one after the other: `column` gives all rows of a name, `lengths` where they end."""
+    """Own sequences, one after the other: `column` gives all rows of a name, `lengths` where they end, and
+    `place` says where a row stands."""
 
     column: Callable[[str], Column]
     lengths: np.ndarray
+    place: Callable[[int], str] = "row {}".format
 
     @property
     def starts(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""CSV files, read and written in blocks with the standard library; what is unclear is refused.
+"""CSV files as text, read and written in blocks with the standard library; what is unclear is refused.
 
 The header says what separates the cells. Rows are counted as an editor counts lines, the header being line 1.
 """
@@ -11,7 +11,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, compress
@@ -20,9 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from weights2code.data.exact_numbers import refuse_gap
-from weights2code.data.limits import LARGEST, check_cells, find_column
-from weights2code.data.loose_cells import Loosely
+from weights2code.data.limits import LARGEST
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "CSV", ()
@@ -31,8 +29,6 @@ BLOCK_CHARACTERS = 1 << 23
 #: The longest line, and the longest cell that the standard library reads, in characters.
 LONGEST_LINE = 1 << 22
 LONGEST_CELL = 131_072
-#: The longest label: an array of text is as wide as its longest one.
-LONGEST_LABEL = 128
 #: What may separate the cells of a CSV file; the one that the header has most of is taken.
 DELIMITERS = ",;\t|"
 #: What packed files begin with.
@@ -110,26 +106,20 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def read_csv(path: Path, loosely: Loosely) -> dict[str, np.ndarray]:
-    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
-    numbers, labels = loosely.roles.columns, loosely.roles.labels
-    with csv_rows(path) as (names, _, _, blocks), collector_at_rest():
-        header = [name.strip() for name in names]
-        places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
-        count = 0
+def lines_of(path: Path, rows: Collection[int]) -> dict[int, int]:
+    """The lines on which some rows end."""
+    told: dict[int, int] = {}
+    if not rows:
+        return told
+    with csv_rows(path) as (_, _, _, blocks):
+        first = 0
         for block in blocks:
-            rows, numbered = block.rows, block.numbered
-            _check_widths(path, numbered, rows, header, block.delimiter)
-            count += len(rows)
-            check_cells(path, count, len(places))
-            columns = list(zip(*rows, strict=True))
-            for name, place in places.items() if columns else ():
-                read = loosely.cells if name in numbers else _labels
-                parts[name].append(read(str(path), name, columns[place], numbered))
-    if not count:
-        raise InputError(f"{path} has a header but no rows; add data.")
-    return {name: np.concatenate(part) for name, part in parts.items()}
+            last = first + len(block.numbered)
+            told |= {row: block.numbered[row - first] for row in rows if first <= row < last}
+            first = last
+            if len(told) == len(set(rows)):
+                break
+    return told
 
 
 def _header(path: Path, line: str) -> tuple[list[str], str]:
@@ -139,19 +129,6 @@ def _header(path: Path, line: str) -> tuple[list[str], str]:
         return next(csv.reader([line], delimiter=delimiter, strict=True), []), delimiter
     except csv.Error as error:
         raise _unreadable(path, 1, error) from None
-
-
-def _labels(path: str, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:
-    labels = [cell.strip() for cell in cells]
-    if "" in labels:
-        refuse_gap(f"{path}, line {numbered[labels.index('')]}", name, "")
-    longest = max(labels, key=len)
-    if len(longest) > LONGEST_LABEL:
-        raise InputError(
-            f"{path}, line {numbered[labels.index(longest)]}, column {name!r} holds a label of "
-            f"{len(longest)} characters; shorten labels to {LONGEST_LABEL}."
-        )
-    return np.array(labels)
 
 
 def _texts(path: Path, file: io.TextIOBase) -> Iterator[str]:
@@ -227,7 +204,7 @@ def _quoted_blocks(path: Path, texts: Iterator[str], delimiter: str, before: int
             return
 
 
-def _check_widths(
+def check_widths(
     path: Path, numbered: Sequence[int], rows: list[list[str]], header: list[str], delimiter: str
 ) -> None:
     """Refuse ragged rows."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data.limits import check_cells, find_column
-from weights2code.data.loose_cells import Loaded
+from weights2code.data.columns import Loaded
+from weights2code.data.limits import check_cells, find_column, readable
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "Excel", (".xlsx", ".xlsm")
@@ -27,7 +27,9 @@ def columns(path: Path, wanted: Sequence[str]) -> Loaded:
     places = {name: find_column(path, header, name) for name in wanted}
     check_cells(path, len(rows), len(places))
     found = {name: _column([row[place] for row in rows]) for name, place in places.items()}
-    return Loaded((len(rows),), found.__getitem__, first + 1)
+    return Loaded(
+        (len(rows),), found.__getitem__, numbers=lambda asked: {row: row + first + 1 for row in asked}
+    )
 
 
 def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
@@ -68,12 +70,8 @@ def _book(path: Path, *, whole: bool = False) -> Any:
             f"reading {path} needs openpyxl; install it with `pip install weights2code[excel]`, or save it "
             "as CSV."
         ) from None
-    try:
+    with readable(path, "an Excel file", "save it again, or as CSV (UTF-8)"):
         return openpyxl.load_workbook(path, data_only=not whole)
-    except Exception:  # what a damaged workbook makes its reader raise is not one family
-        raise InputError(
-            f"{path} cannot be read as an Excel file; save it again, or as CSV (UTF-8)."
-        ) from None
 
 
 def _column(cells: list[Any]) -> np.ndarray:

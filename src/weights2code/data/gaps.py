@@ -6,12 +6,12 @@ on may have been lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data.columns import Column, Gaps, Stored
+from weights2code.data.columns import Column, Stored
 from weights2code.errors import InputError
 
 
@@ -26,20 +26,25 @@ class Filled:
 
 def without_gaps(stored: Stored, names: Sequence[str], missing: str) -> Filled:
     """The sequences with the gaps of these columns dealt with as was asked."""
-    gaps: dict[str, Gaps] = {}
+    gaps: dict[str, int] = {}
+    first = (-1, "")
     begins = np.repeat(stored.starts, stored.lengths)  # of each row, where its sequence begins
     whole = np.ones(stored.rows, bool)
     for name in names:
         column = stored.column(name)
         if column.gaps:
-            gaps[name] = column.gaps
-            lacks = column.missing()
+            gaps[name], lacks = column.gaps, column.missing()
+            first = first if first[1] else (int(np.argmax(lacks)), name)
             whole &= last_known(lacks, begins) >= begins if missing == "last" else ~lacks
-    listed = ", ".join(f"{name} {found.count}" for name, found in gaps.items())
-    total = sum(found.count for found in gaps.values())
+    listed = ", ".join(f"{name} {found}" for name, found in gaps.items())
+    total = sum(gaps.values())
     count = f"{total} cell{'s' if total > 1 else ''}"
     if missing == "refuse":
-        _refuse(gaps, count, listed)
+        raise InputError(
+            f"{stored.place(first[0])}, column {first[1]!r} holds a missing value; {count} hold none in all "
+            f"({listed}): fill them, leave out columns that do not matter, or say --missing drop, which cuts "
+            "sequences there, or --missing last, which carries the last value forward."
+        )
     if not whole.any():
         raise InputError(f"no row is left without the {count} that hold nothing ({listed}); fill them.")
     begun, ended = stretches(whole, stored.lengths)
@@ -76,12 +81,3 @@ def carried(values: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """Every gap filled with the last value of its sequence; what comes before the first one stays empty."""
     place = last_known(np.isnan(values), begins)
     return np.where(place >= begins, values[place], np.nan)
-
-
-def _refuse(gaps: Mapping[str, Gaps], count: str, listed: str) -> None:
-    name, first = next(iter(gaps.items()))
-    raise InputError(
-        f"{first.first}, column {name!r} holds a missing value; {count} hold none in all ({listed}): "
-        "fill them, leave out columns that do not matter, or say --missing drop, which cuts sequences there, "
-        "or --missing last, which carries the last value forward."
-    )

@@ -11,7 +11,7 @@ start" means the same inside the model and outside.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 
 from weights2code.data.sequences import Sequences
 from weights2code.errors import InputError
-from weights2code.json_values import items, mapping, number, text, whole
+from weights2code.json_fields import from_fields, to_fields
 
 LAYOUTS = ("tagging", "autoregressive", "concat")
 
@@ -93,20 +93,16 @@ class Layout:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return to_fields(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Layout:
         """Inverse of `to_dict`; scales are positive."""
-        data = dict(mapping(data, "a layout"))
-        columns, outputs = (
-            tuple(float(number(scale, "a scale")) for scale in items(data[which], which))
-            for which in ("input_scales", "output_scales")
-        )
+        found = from_fields(Layout, data, "a layout")
+        columns, outputs = found.input_scales, found.output_scales
         if not columns or not outputs or min(columns + outputs) <= 0:
             raise ValueError("a scale must be a positive number")
-        first = whole(data["first_scored"], "first_scored")
-        return Layout(text(data["name"], "a layout"), columns, outputs, first)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

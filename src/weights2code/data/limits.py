@@ -1,12 +1,14 @@
-"""What may be read at all: plain files with the columns that are asked for, not larger than can be held."""
+"""What may be read at all, plain files not larger than can be held, and files that appear whole."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from weights2code.errors import InputError
 
@@ -45,6 +47,33 @@ def check_readable(path: Path) -> None:
             f"{path} is a spreadsheet or a ZIP archive; name it .xlsx if that is what it is, else save it as "
             "CSV (UTF-8)."
         )
+
+
+@contextmanager
+def readable(path: Path, kind: str, fix: str) -> Iterator[None]:
+    """What is wrong with a file is said in one sentence; what readers raise is not one family."""
+    try:
+        yield
+    except (ImportError, InputError):
+        raise
+    except Exception as error:
+        said = str(error).strip().partition("\n")[0].rstrip(".")[:200]
+        said = "".join(c if c.isprintable() else "?" for c in said) or type(error).__name__
+        raise InputError(f"{path} cannot be read as {kind} ({said}); {fix}.") from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes its name when it is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.unlink(missing_ok=True)
+        with open(temporary, "xb") as file:  # never through a link that lies there
+            yield file
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def check_cells(path: Path, rows: int, columns: int) -> None:

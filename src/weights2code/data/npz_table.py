@@ -5,16 +5,14 @@ from __future__ import annotations
 import shutil
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weights2code.data.limits import LARGEST, find_column
-from weights2code.data.loose_cells import Loaded
-from weights2code.data.parquet_table import first_line
+from weights2code.data.columns import Loaded
+from weights2code.data.limits import LARGEST, find_column, readable
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "NPZ", (".npz",)
@@ -22,13 +20,13 @@ NAME, ENDINGS = "NPZ", (".npz",)
 
 def names(path: Path) -> list[str]:
     """The names of all arrays, in the order of the archive."""
-    with _whole(path), zipfile.ZipFile(path) as archive:
+    with readable(path, NAME, "write it with numpy.savez"), zipfile.ZipFile(path) as archive:
         return list(_members(archive).values())
 
 
 def columns(path: Path, wanted: Sequence[str]) -> Loaded:
     """The arrays that are wanted, all of one shape."""
-    with _whole(path):
+    with readable(path, NAME, "write it with numpy.savez"):
         with open(path, "rb") as file:
             if file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
                 raise ValueError("it holds a single array without a name")
@@ -62,19 +60,6 @@ def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarra
 
 def _members(archive: zipfile.ZipFile) -> dict[zipfile.ZipInfo, str]:
     return {info: info.filename.removesuffix(".npy") for info in archive.infolist()}
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """What is wrong with a file is said in one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # a damaged archive fails in many ways, down to its parser of headers
-        raise InputError(
-            f"{path} cannot be read as NPZ ({first_line(error)}); write it with numpy.savez."
-        ) from None
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:

@@ -15,8 +15,8 @@ from weights2code.data.limits import check_readable
 from weights2code.data.own_problem import from_columns, with_remarks
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import narrowed
-from weights2code.data.row_order import arranged
-from weights2code.data.tables import names_in, open_table
+from weights2code.data.row_order import Arranged, arranged
+from weights2code.data.tables import Table, names_in, open_table
 from weights2code.data.times import time_leaves
 from weights2code.errors import InputError
 from weights2code.roles import Roles
@@ -112,10 +112,15 @@ def from_file(source: FileSource, seed: int) -> Problem:
         raise InputError(
             f"{path} has changed since the run began; restore it, or begin a new run with another --out."
         )
-    roles = source.roles
-    table = open_table(path, roles)
-    stand = arranged(path, table)
-    rows, leaves = stand.rows, {}
+    table = open_table(path, source.roles)
+    return from_table(table, arranged(table), seed, source.name)
+
+
+def from_table(
+    table: Table, stand: Arranged, seed: int, name: str = "program", fewest: int | None = None
+) -> Problem:
+    """The problem of the rows of a table, in the order in which they are read."""
+    roles, rows, leaves = table.roles, stand.rows, {}
     if roles.time is not None:
         found = time_leaves(stand.times, stand.listed, stand.ends, roles.time, {*roles.columns})
         leaves = {name: of_numbers(leaf) for name, leaf in found.items()}
@@ -124,13 +129,17 @@ def from_file(source: FileSource, seed: int) -> Problem:
         found = leaves[name] if name in leaves else table.column(name)
         return found if rows is None else found.at(rows)
 
+    def place(row: int) -> str:
+        return table.place(row if rows is None else int(rows[row]))
+
     problem = from_columns(
-        Stored(column, stand.lengths),
+        Stored(column, stand.lengths, place),
         (*(roles.inputs or ()), *leaves),
         roles.targets,
         seed,
-        source.name,
-        str(path),
+        name,
+        table.where,
+        fewest=fewest,
         roles=roles,
     )
-    return narrowed(with_remarks(problem, (*filter(None, (stand.remark,)), *table.loosely.remarks())))
+    return narrowed(with_remarks(problem, (*filter(None, (stand.remark,)), *table.remarks())))

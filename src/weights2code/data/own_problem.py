@@ -13,17 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data.columns import Column, Stored
+from weights2code.data.columns import Loaded, Stored
 from weights2code.data.gaps import without_gaps
-from weights2code.data.loose_cells import Loosely
-from weights2code.data.parts import LONGEST, Parts, all_rows, divide, divide_by_season, divide_uncut
+from weights2code.data.parts import (
+    LONGEST,
+    SEQUENCE,
+    all_rows,
+    divide,
+    divide_by_season,
+    divide_uncut,
+    sizes_of,
+)
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import MANY, relevant, words_for
-from weights2code.data.seasons import checked_season, season_in
+from weights2code.data.seasons import MOST_ROWS, checked_season, season_in
 from weights2code.data.sequences import Rows
+from weights2code.data.tables import Table
 from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
-from weights2code.language import texts
 from weights2code.language.domain import quoted
 from weights2code.roles import Roles
 
@@ -44,27 +51,24 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
-    *,
-    truths: frozenset[str] = frozenset(),
     **options: Any,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
-
-    Columns of numbers that stand for `truths` are True or False; `options` are those of `Roles`.
-    """
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts;
+    `options` are those of `Roles`."""
     roles = Roles(inputs, outputs, **options)
-    loosely = Loosely(roles, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }
 
-    def column(name: str) -> Column:
-        table, i = places[name]
-        return loosely.column(where, name, np.concatenate([item[:, i] for item in table]))
+    def load(name: str) -> np.ndarray:
+        given, i = places[name]
+        return np.concatenate([item[:, i] for item in given])
 
-    stored = Stored(column, np.array([len(item) for item in x]))
+    lengths = np.array([len(item) for item in x])
+    table = Table(where, Loaded((int(lengths.sum()),), load), roles)
+    stored = Stored(table.column, lengths, table.place)
     problem = from_columns(stored, inputs, outputs, seed, name, where, fewest=fewest, roles=roles)
-    return with_remarks(problem, loosely.remarks())
+    return with_remarks(problem, table.remarks())
 
 
 def from_columns(
@@ -84,13 +88,12 @@ def from_columns(
     hold nothing, and whether a season is declared; else the data are asked.
     """
     missing, season = roles.missing, roles.season
-    declared = roles.declared & {*inputs, *outputs}
+    declared = frozenset(roles.categories) & {*inputs, *outputs}
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
     true_starts, of = np.ones(len(stored.lengths), bool), stored.rows
     remarks: tuple[str, ...] = ()
-    parts = _divisions(stored.lengths, seed)
-    taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
+    taken = take(stored, (*inputs, *outputs), _divisions(stored.lengths, seed))
     if taken.gaps:
         fewer, said = _without_idle_gaps(stored, inputs, outputs, seed, roles)
         if len(fewer) < len(inputs):
@@ -99,22 +102,22 @@ def from_columns(
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, np.array(filled.true_starts), (filled.remark,)
         _refuse_few(stored, where, fewest)
-        parts = _divisions(stored.lengths, seed, filled.true_starts)
-        taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
+        taken = take(stored, (*inputs, *outputs), _divisions(stored.lengths, seed, filled.true_starts))
     _refuse_names(outputs, taken, stored.rows, where)
     inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
     problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
     problem = replace(problem, rows=_rows(taken, inputs, outputs, true_starts, of))
-    if len(parts) > 1 and problem.whole:
-        problem = replace(problem, uncut=_uncut(problem, taken))
+    if "uncut training" in taken.pieces and problem.whole:
+        problem = replace(problem, uncut=_in_windows(problem, taken, "uncut "))
     if season is None:
-        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
+        x, y = (np.stack(taken.rows("beginning", names), -1) for names in (inputs, outputs))
+        found = season_in([x], [y])
     else:
         found = checked_season(season, int(stored.lengths.max()))
     seasons = divide_by_season(stored.lengths, seed, found) if found else None
     if found is None or seasons is None:
         return problem
-    again = take(stored, (*inputs, *outputs), seasons)
+    again = take(stored, (*inputs, *outputs), seasons.named())
     again.number_texts(declared)
     return replace(problem, seasonal=_in_seasons(problem, again, found))
 
@@ -125,7 +128,7 @@ def _without_idle_gaps(
     """The inputs without those that lack cells and tell nothing, and what to say: their gaps need neither be
     refused nor cut sequences."""
     columns = {name: stored.column(name).gaps for name in inputs}
-    empty = {name for name, gaps in columns.items() if gaps and gaps.count == stored.rows}
+    empty = {name for name, gaps in columns.items() if gaps == stored.rows}
     if empty and len(empty) < len(inputs):
         return tuple(
             name for name in inputs if name not in empty
@@ -153,58 +156,48 @@ def _problem(
     declared: frozenset[str],
 ) -> Problem:
     """The problem of rows that were taken, none of which lacks anything."""
-    categories = taken.number_texts(declared)
+    taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
-        tuple(
-            texts(categories[column]) if column in categories else taken.domains[column] for column in names
-        )
-        for names in (inputs, outputs)
+        tuple(taken.domains[column] for column in names) for names in (inputs, outputs)
     )
-    training, validation, held_out, beginnings = taken.sequences(inputs, outputs)
+    parts = taken.sequences(inputs, outputs)
+    training = parts["training"]
+    assert training is not None
     for i, column in enumerate(outputs):
         if np.ptp(training.y[..., i][training.scored]) == 0:
             raise InputError(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
-    return Problem(
-        name,
-        inputs,
-        outputs,
-        domains,
-        output_domains,
-        training,
-        validation,
-        min(int(np.max(training.lengths)), LONGEST),
-        held_out=held_out,
-        beginnings=beginnings,
-    )
+    length = min(training.x.shape[1], LONGEST)
+    return Problem(name, inputs, outputs, domains, output_domains, length=length, **parts)  # type: ignore[arg-type]
+
+
+def _in_windows(problem: Problem, taken: Taken, prefix: str = "") -> Problem:
+    """The problem in other windows, which were taken too."""
+    parts = taken.sequences(problem.inputs, problem.outputs, prefix)
+    return replace(problem, **parts, length=parts["training"].x.shape[1])  # type: ignore[union-attr]
 
 
 def _rows(
     taken: Taken, inputs: tuple[str, ...], outputs: tuple[str, ...], true_starts: np.ndarray, of: int
 ) -> Rows:
     """What a program is judged by."""
-    lengths = np.array([piece.last for piece in taken.whole])
-    begins = true_starts[[piece.sequence for piece in taken.whole]]
-    return Rows(taken.last(inputs), taken.last(outputs), lengths, begins, of)
+    whole = taken.pieces["whole"]
+    x, y = (np.stack(taken.rows("whole", names), -1) for names in (inputs, outputs))
+    return Rows(x, y, sizes_of(whole), true_starts[whole[:, SEQUENCE]], of)
 
 
 def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
     """The problem, in whatever windows, with these remarks before its own."""
-
-    def more(one: Problem) -> Problem:
-        return replace(one, remarks=(*remarks, *one.remarks))
-
-    seasonal, uncut = (other and more(other) for other in (problem.seasonal, problem.uncut))
-    return replace(more(problem), seasonal=seasonal, uncut=uncut)
+    return problem.changed(lambda one: replace(one, remarks=(*remarks, *one.remarks)))
 
 
 def _without_names(
     inputs: tuple[str, ...], taken: Taken, rows: int, declared: frozenset[str], where: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The inputs without texts that never stand twice, such as the number of an order, and what to say."""
-    named = [name for name in inputs if name not in declared and len(taken.texts.get(name, ())) == rows]
+    named = [name for name in inputs if name not in declared and len(taken.columns[name].texts or ()) == rows]
     if not named:
         return inputs, ()
     kept = tuple(name for name in inputs if name not in named)
@@ -220,34 +213,25 @@ def _without_names(
 def _refuse_names(outputs: tuple[str, ...], taken: Taken, rows: int, where: str) -> None:
     """Refuse targets of texts that hardly ever come again."""
     for column in outputs:
-        if 2 * len(taken.texts.get(column, ())) > rows:
+        known: tuple[str, ...] = taken.columns[column].texts or ()
+        if known and 2 * len(known) > rows:
             raise InputError(
-                f"{where}: the target {column!r} holds {len(taken.texts[column])} texts in {rows} rows, such "
-                f"as {quoted(taken.texts[column][0])}; a rule chooses among texts that come again, so write "
+                f"{where}: the target {column!r} holds {len(known)} texts in {rows} rows, such "
+                f"as {quoted(known[0])}; a rule chooses among texts that come again, so write "
                 "numbers as numbers, or name another target."
             )
 
 
 def _divisions(
     lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None
-) -> tuple[Parts, ...]:
-    """The parts, and where sequences were cut, those of sequences from their true start."""
-    parts = divide(lengths, seed, true_starts)
+) -> dict[str, np.ndarray]:
+    """The parts, and where sequences were cut, those of sequences from their true start; the beginning of the
+    longest sequence, and all rows."""
+    parts, longest = divide(lengths, seed, true_starts), int(np.argmax(lengths))
     uncut = None if parts.beginnings is None else divide_uncut(lengths, seed, true_starts)
-    return (parts,) if uncut is None else (parts, uncut)
-
-
-def _uncut(problem: Problem, taken: Taken) -> Problem:
-    """The problem in sequences from their true start."""
-    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs, 1)
-    return replace(
-        problem,
-        training=training,
-        validation=validation,
-        held_out=held_out,
-        beginnings=None,
-        length=training.x.shape[1],
-    )
+    beginning = np.array([(longest, 0, min(MOST_ROWS, int(lengths[longest])), 0)])
+    found = parts.named() | ({} if uncut is None else uncut.named("uncut "))
+    return {**found, "beginning": beginning, "whole": all_rows(lengths)}
 
 
 def _refuse_few(stored: Stored, where: str, fewest: int) -> None:
@@ -263,15 +247,15 @@ def _refuse_few(stored: Stored, where: str, fewest: int) -> None:
 def _refuse_useless(taken: Taken, inputs: Sequence[str], outputs: Sequence[str], where: str) -> None:
     """Targets that never change, and numbers that cannot be computed with."""
     for column in outputs:
-        low, high = taken.ranges[column]
-        if low == high:
-            value = quoted(taken.texts[column][0]) if column in taken.texts else f"{low:g}"
+        known = taken.columns[column]
+        if known.low == known.high:
+            value = quoted(known.texts[0]) if known.texts else f"{known.low:g}"
             raise InputError(
                 f"{where}: the target {column!r} is {value} everywhere, so there is nothing to learn; "
                 "name another target."
             )
     for column in (*inputs, *outputs):
-        largest = max(map(abs, taken.ranges[column]))
+        largest = max(abs(taken.columns[column].low), abs(taken.columns[column].high))
         if largest > LARGEST or 0 < largest < 1 / LARGEST:
             size = "large" if largest > 1 else "small"
             raise InputError(
@@ -286,16 +270,10 @@ def _in_seasons(problem: Problem, taken: Taken, season: int) -> Problem:
         f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
         "nobody knows, so they were given and not judged"
     )
-    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs)
     assert problem.rows is not None
     return replace(
-        problem,
-        training=training,
-        validation=validation,
-        held_out=held_out,
-        beginnings=None,
+        _in_windows(problem, taken),
         rows=replace(problem.rows, begins=np.zeros_like(problem.rows.begins)),
-        length=training.x.shape[1],
         season=season,
         remarks=(*problem.remarks, remark),
     )

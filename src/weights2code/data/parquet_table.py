@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weights2code.data.limits import LARGEST, check_cells, find_column
-from weights2code.data.loose_cells import Loaded, Words
+from weights2code.data.columns import Loaded, Words
+from weights2code.data.limits import LARGEST, check_cells, find_column, readable
 from weights2code.errors import InputError
 
 NAME, ENDINGS = "Parquet", (".parquet", ".pq")
@@ -20,23 +19,23 @@ Load = Callable[[str], np.ndarray | Words]
 
 def names(path: Path) -> list[str]:
     """The names of all columns, in the order of the file."""
-    with _whole(path):
+    with readable(path, NAME, "write it again"):
         return _reader(path)[0]
 
 
 def columns(path: Path, wanted: Sequence[str]) -> Loaded:
     """What reads one of the columns that are wanted, all of which are there."""
-    with _whole(path):
+    with readable(path, NAME, "write it again"):
         header, rows, load = _reader(path)
         for name in wanted:
             find_column(path, header, name)
     check_cells(path, rows, 1)
 
-    def readable(name: str) -> np.ndarray | Words:
-        with _whole(path):
+    def read(name: str) -> np.ndarray | Words:
+        with readable(path, NAME, "write it again"):
             return load(name)
 
-    return Loaded((rows,), readable)
+    return Loaded((rows,), read)
 
 
 def write(path: Path, made: Mapping[str, np.ndarray], file: Any, only: np.ndarray | None) -> None:
@@ -92,13 +91,6 @@ def from_arrow(column: Any) -> np.ndarray | Words:
     return Words(places, [*words, ""])
 
 
-def spelled(column: np.ndarray | Words) -> np.ndarray:
-    """The texts themselves; None is nothing."""
-    if not isinstance(column, Words):
-        return column
-    return np.array([word or None for word in column.words], dtype=object)[column.places]
-
-
 def _is_text(kind: Any) -> bool:
     import pyarrow as arrow
 
@@ -110,20 +102,3 @@ def _check_sizes(path: Path, metadata: Any) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     if sum(group.total_byte_size for group in groups) > LARGEST:
         raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """What is wrong with a file is said in one sentence."""
-    try:
-        yield
-    except (ImportError, InputError):
-        raise
-    except Exception as error:  # what the readers raise for damaged files is not one family
-        raise InputError(f"{path} cannot be read as Parquet ({first_line(error)}); write it again.") from None
-
-
-def first_line(error: Exception) -> str:
-    """The first line of what an error says, without what cannot be shown."""
-    text = str(error).strip().partition("\n")[0].rstrip(".")[:200]
-    return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__

@@ -13,8 +13,7 @@ After that it is judged by all rows, as they stand (`all_rows`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -53,37 +52,32 @@ FEW_STARTS = 5
 FEW_SEQUENCES = 5
 
 
-#: The place of the context in a row that stands for a piece.
-CONTEXT_COLUMN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows [first, last) of a sequence; the first `context` of them are not scored."""
-
-    sequence: int
-    first: int
-    last: int
-    context: int
+#: Of each piece, a row of numbers: its sequence, its rows [first, last), and how many of them are not scored.
+SEQUENCE, FIRST, LAST, GIVEN = range(4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Which rows to learn from, to judge structures by, and to certify with.
+    """Which pieces to learn from, to judge structures by, and to certify with.
 
     Where sequences were cut, `beginnings` holds some of them from their true start, for rules over everything
     so far, which windows cannot show.
     """
 
-    training: list[Piece]
-    validation: list[Piece]
-    held_out: list[Piece]
-    beginnings: list[Piece] | None = None
+    training: np.ndarray
+    validation: np.ndarray
+    held_out: np.ndarray
+    beginnings: np.ndarray | None = None
 
-    def lists(self) -> list[list[Piece]]:
-        """The parts that there are, in this order."""
-        found = [self.training, self.validation, self.held_out]
-        return found if self.beginnings is None else [*found, self.beginnings]
+    def named(self, prefix: str = "") -> dict[str, np.ndarray]:
+        """The parts that there are, by their names."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {f"{prefix}{name}": pieces for name, pieces in found.items() if pieces is not None}
+
+
+def whole(lengths: np.ndarray, given: np.ndarray | int = 0) -> np.ndarray:
+    """A piece for each sequence, all of it."""
+    return np.stack([np.arange(len(lengths)), 0 * lengths, lengths, given + 0 * lengths], 1)
 
 
 def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts:
@@ -91,15 +85,10 @@ def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = 
     rng = np.random.default_rng(seed)
     unknown = np.zeros(len(lengths), int) if true_starts is None else _unknown(lengths, true_starts)
     learned, kept = _split(lengths, unknown, rng)
-    windows = np.concatenate([_windows(piece) for piece in learned])
-    training, validation = _shared_out(windows, rng)
-    stretches = np.concatenate([_stretches(piece) for piece in kept])
-    return Parts(
-        training,
-        validation,
-        _pieces(_thin(stretches, MOST_ROWS)),
-        _beginnings(learned) if len(windows) > len(learned) or unknown.any() else None,
-    )
+    cut = _windows(learned)
+    training, validation = _shared_out(cut, rng)
+    beginnings = _beginnings(learned) if len(cut) > len(learned) or unknown.any() else None
+    return Parts(training, validation, _thin(stretched(kept), MOST_ROWS), beginnings)
 
 
 def _unknown(lengths: np.ndarray, true_starts: Sequence[bool]) -> np.ndarray:
@@ -109,22 +98,18 @@ def _unknown(lengths: np.ndarray, true_starts: Sequence[bool]) -> np.ndarray:
     return np.where(true_starts, 0, np.minimum(lengths, max(1, min(UNKNOWN_PAST, typical // 2))))
 
 
-def all_rows(lengths: np.ndarray) -> list[Piece]:
+def all_rows(lengths: np.ndarray) -> np.ndarray:
     """All sequences from their first row on; of very many rows an even choice of sequences."""
     lengths = np.minimum(lengths, MOST_JUDGED)
-    whole = np.stack([np.arange(len(lengths)), 0 * lengths, lengths, 0 * lengths], 1)
-    return _pieces(_thin(whole, MOST_JUDGED) if lengths.sum() > MOST_JUDGED else whole)
+    return _thin(whole(lengths), MOST_JUDGED) if lengths.sum() > MOST_JUDGED else whole(lengths)
 
 
-def batches(rows: Rows, pieces: Sequence[Piece]) -> Iterator[tuple[np.ndarray, Sequences]]:
+def batches(rows: Rows, pieces: np.ndarray) -> Iterator[tuple[np.ndarray, Sequences]]:
     """Pieces of the rows as sequences, those of like length together, and the places of their rows."""
-
-    def size(piece: Piece) -> int:
-        return (piece.last - piece.first).bit_length()
-
     starts = np.cumsum(rows.lengths) - rows.lengths
-    for _, alike in groupby(sorted(pieces, key=size), size):
-        group = list(alike)
+    sizes = np.array([length.bit_length() for length in sizes_of(pieces).tolist()])
+    for size in np.unique(sizes):
+        group = pieces[sizes == size]
         places = places_of(group, starts)
         yield places, as_sequences(group, list(rows.x[places].T), list(rows.y[places].T))
 
@@ -136,24 +121,22 @@ def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | Non
     """
     rng = np.random.default_rng(seed)
     learned, kept = _split(lengths, np.zeros(len(lengths), int), rng)
-    before = season + SEASON_MARGIN
-    windows = [_slices(piece, piece.first + before, SCORED, before) for piece in learned]
-    stretches = []
-    for piece in kept:
-        first = piece.first + max(piece.context, before)
-        if piece.context < before < piece.last - piece.first and piece.first:
-            first = piece.first + piece.context
-            piece = Piece(piece.sequence, max(0, first - before), piece.last, min(first, before))
-        stretches.append(_slices(piece, first, STRETCH, before))
-    windows, stretches = np.concatenate(windows), np.concatenate(stretches)
-    if len(windows) < LEAST_VALIDATION or not len(stretches):
+    before, found, stretches = season + SEASON_MARGIN, [], []
+    for sequence, first, last, _ in learned.tolist():
+        found.append(_slices(sequence, first, last, first + before, SCORED, before))
+    for sequence, first, last, given in kept.tolist():
+        start = first + max(given, before)
+        if given < before < last - first and first:
+            start = first + given
+            first = max(0, start - before)
+        stretches.append(_slices(sequence, first, last, start, STRETCH, before))
+    found, stretches = np.concatenate(found), np.concatenate(stretches)
+    if len(found) < LEAST_VALIDATION or not len(stretches):
         return None
-    order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
+    order = rng.permutation(len(found))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
     validation = _validation(order, [])
     training = order[~np.isin(order, validation)]
-    return Parts(
-        _pieces(windows[training]), _pieces(windows[validation]), _pieces(_thin(stretches, MOST_ROWS))
-    )
+    return Parts(found[training], found[validation], _thin(stretches, MOST_ROWS))
 
 
 def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts | None:
@@ -167,123 +150,116 @@ def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | N
         return None
     most = KNOWN_PAST + round(HELD_OUT / (1 - HELD_OUT) * KNOWN_PAST)
     rng = np.random.default_rng(seed)
-    both = _split(np.minimum(lengths[known], most), 0 * known, rng)
-    if not all(both):
+    learned, kept = _split(np.minimum(lengths[known], most), 0 * known, rng)
+    if not len(learned) or not len(kept):
         return None
-    learned, kept = (_rows(*pieces) for pieces in both)
-    learned[:, 0], kept[:, 0] = known[learned[:, 0]], known[kept[:, 0]]
+    learned[:, SEQUENCE], kept[:, SEQUENCE] = known[learned[:, SEQUENCE]], known[kept[:, SEQUENCE]]
     order = rng.permutation(len(learned))
     chosen = np.zeros(len(learned), bool)
     if len(learned) > LEAST_VALIDATION:
         chosen[_validation(order, [])] = True
-    training = _pieces(_thin(learned[~chosen], MOST_ROWS))
-    validation = _pieces(_thin(learned[chosen], MOST_ROWS)) if chosen.any() else training
-    return Parts(training, validation, _pieces(_thin(kept, MOST_ROWS)))
+    training = _thin(learned[~chosen], MOST_ROWS)
+    validation = _thin(learned[chosen], MOST_ROWS) if chosen.any() else training
+    return Parts(training, validation, _thin(kept, MOST_ROWS))
 
 
 def windows(sequences: Sequences, seed: int) -> tuple[Sequences, Sequences]:
     """Windows of sequences that begin at their true start: to learn from, and to judge by."""
-    pieces = np.concatenate([_windows(Piece(i, 0, int(end), 0)) for i, end in enumerate(sequences.lengths)])
-    training, validation = _shared_out(pieces, np.random.default_rng(seed))
+    training, validation = _shared_out(_windows(whole(sequences.lengths)), np.random.default_rng(seed))
     return _gather(sequences, training), _gather(sequences, validation)
 
 
-def _shared_out(windows: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+def _shared_out(windows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Windows to learn from, and to judge by."""
     order = rng.permutation(len(windows))
-    starts = order[windows[order, CONTEXT_COLUMN] == 0].tolist()
+    starts = order[windows[order, GIVEN] == 0].tolist()
     validation = _validation(order, starts)
     chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
     training = order[~np.isin(order, list(chosen))][:MOST_TRAINING].tolist()
-    return _pieces(windows[training or validation]), _pieces(windows[validation])
+    return windows[training or validation], windows[validation]
 
 
-def _beginnings(pieces: list[Piece]) -> list[Piece] | None:
+def _beginnings(pieces: np.ndarray) -> np.ndarray | None:
     """The longest pieces, each from its true start and not longer than is cheap to learn from."""
-    known = [piece for piece in pieces if not piece.context]
-    ordered = sorted(known, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]
-    return [Piece(p.sequence, p.first, min(p.last, p.first + BEGINNING), 0) for p in ordered] or None
+    known = pieces[pieces[:, GIVEN] == 0]
+    known = known[np.argsort(-sizes_of(known), kind="stable")][:BEGINNINGS]
+    known[:, LAST] = np.minimum(known[:, LAST], known[:, FIRST] + BEGINNING)
+    return known if len(known) else None
 
 
-def cut(piece: Piece) -> list[Piece]:
-    """Windows of a piece; each of its scored positions is scored in exactly one of them."""
-    return _pieces(_windows(piece))
+def _windows(pieces: np.ndarray) -> np.ndarray:
+    """Windows of pieces; each of their scored positions is scored in exactly one of them."""
+    found = []
+    for sequence, first, last, given in pieces.tolist():
+        begun = min(last, first + LONGEST) if not given or last - first <= LONGEST else first
+        if begun > first:
+            found.append(np.array([(sequence, first, begun, given)]))
+        if begun < last:
+            found.append(_slices(sequence, first, last, max(begun, first + given), SCORED))
+    return np.concatenate(found)
 
 
-def _windows(piece: Piece) -> np.ndarray:
-    """The same, a row each: there may be millions."""
-    if piece.last - piece.first <= LONGEST:
-        return _rows(piece)
-    if piece.context:
-        return _slices(piece, piece.first + piece.context, SCORED)
-    middle = piece.first + LONGEST
-    first = Piece(piece.sequence, piece.first, middle, 0)
-    return np.concatenate([_rows(first), _slices(piece, middle, SCORED)])
+def stretched(pieces: np.ndarray, context: int = CONTEXT) -> np.ndarray:
+    """Pieces in stretches that can be run in reasonable time, each with the context before it."""
+    found = []
+    for sequence, first, last, given in pieces.tolist():
+        if last - first - given <= 2 * STRETCH:
+            found.append(np.array([(sequence, first, last, given)]))
+        else:
+            found.append(_slices(sequence, first, last, first + given, STRETCH, context))
+    return np.concatenate(found)
 
 
-def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> np.ndarray:
-    """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
-    first = np.arange(start, max(piece.last, start), scored)
-    before = np.minimum(context, first - piece.first)
-    last = np.minimum(first + scored, piece.last)
-    return np.stack([np.full(len(first), piece.sequence), first - before, last, before], 1)
-
-
-def _rows(*pieces: Piece) -> np.ndarray:
-    """Pieces as rows of numbers."""
-    return np.array([(piece.sequence, piece.first, piece.last, piece.context) for piece in pieces])
-
-
-def _pieces(rows: np.ndarray) -> list[Piece]:
-    """Inverse of `_rows`."""
-    return [Piece(*row) for row in rows.tolist()]
+def _slices(
+    sequence: int, begun: int, end: int, start: int, scored: int, context: int = CONTEXT
+) -> np.ndarray:
+    """Rows from `start` to the end, so many scored ones at a time, each with the context before them."""
+    first = np.arange(start, max(end, start), scored)
+    before = np.minimum(context, first - begun)
+    return np.stack(
+        [np.full(len(first), sequence), first - before, np.minimum(first + scored, end), before], 1
+    )
 
 
 def _split(
     lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
-) -> tuple[list[Piece], list[Piece]]:
+) -> tuple[np.ndarray, np.ndarray]:
     """What may be learned from, and what is kept back, of the sequences that are not all unknown past."""
     if len(lengths) < FEW_SEQUENCES:
         both = _by_time(lengths, unknown)
     else:
         both = _by_sequence(lengths, unknown, rng)
-    learned, kept = ([p for p in part if p.context < p.last - p.first] or part for part in both)
+    known = [part[part[:, GIVEN] < sizes_of(part)] for part in both]
+    learned, kept = (some if len(some) else part for some, part in zip(known, both, strict=True))
     return learned, kept
 
 
 def _by_sequence(
     lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
-) -> tuple[list[Piece], list[Piece]]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Whole sequences are kept back: the longest, if they are longer than others, and some of any length; not
     those that begin at a true start, where there are few."""
     count = max(1, round(HELD_OUT * len(lengths)))
     order = rng.permutation(len(lengths))
     free = order if (unknown == 0).sum() >= FEW_STARTS else order[unknown[order] > 0]
+    longest: list[int] = []
     if lengths.max() > 1.5 * np.median(lengths):
         longest = free[np.argsort(-lengths[free], kind="stable")][: max(1, count // 2)].tolist()
-    else:
-        longest = []
     kept = list(dict.fromkeys([*longest, *free.tolist()]))[:count]
-
-    def whole(i: int) -> Piece:
-        return Piece(i, 0, int(lengths[i]), int(unknown[i]))
-
-    back = set(kept)
-    return [whole(i) for i in order.tolist() if i not in back], [whole(i) for i in kept]
+    every = whole(lengths, unknown)
+    return every[order[~np.isin(order, kept)]], every[kept]
 
 
-def _by_time(lengths: np.ndarray, unknown: np.ndarray) -> tuple[list[Piece], list[Piece]]:
+def _by_time(lengths: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The end of each of a few sequences is kept back."""
-    learned, kept = [], []
+    learned, kept = whole(lengths, unknown), []
     for i, length in enumerate(lengths.tolist()):
         middle = length - max(1, round(HELD_OUT * length))
-        if middle < 1:
-            learned.append(Piece(i, 0, length, int(unknown[i])))
-            continue
-        learned.append(Piece(i, 0, middle, int(unknown[i])))
-        context = middle if middle <= KNOWN_PAST else CONTEXT
-        kept.append(Piece(i, middle - context, length, context))
-    return learned, kept
+        if middle >= 1:
+            learned[i, LAST] = middle
+            context = middle if middle <= KNOWN_PAST else CONTEXT
+            kept.append((i, middle - context, length, context))
+    return learned, np.array(kept, int).reshape(-1, 4)
 
 
 def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
@@ -298,36 +274,28 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     return list(dict.fromkeys(chosen))
 
 
-def stretched(piece: Piece, context: int) -> list[Piece]:
-    """A piece in stretches, each with the context before it."""
-    return _pieces(_stretches(piece, context))
-
-
-def _stretches(piece: Piece, context: int = CONTEXT) -> np.ndarray:
-    """A kept piece in stretches that can be run in reasonable time."""
-    if piece.last - piece.first - piece.context <= 2 * STRETCH:
-        return _rows(piece)
-    return _slices(piece, piece.first + piece.context, STRETCH, context)
-
-
 def _thin(rows: np.ndarray, most: int) -> np.ndarray:
     """Pieces of about `most` rows in all: the longest, and an even choice of the others."""
-    lengths = rows[:, 2] - rows[:, 1]
+    lengths = sizes_of(rows)
     order = np.argsort(-lengths, kind="stable")
     count = max(1, min(len(rows), len(rows) * most // max(int(lengths.sum()), 1)))
     return rows[order[np.linspace(0, len(rows) - 1, count).astype(int)]]
 
 
-def places_of(pieces: Sequence[Piece], starts: np.ndarray) -> np.ndarray:
+def sizes_of(pieces: np.ndarray) -> np.ndarray:
+    """How many rows each piece has."""
+    return pieces[:, LAST] - pieces[:, FIRST]
+
+
+def places_of(pieces: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The rows of all pieces, one piece after the other, where sequence i begins at row `starts[i]`."""
-    first = np.array([piece.first for piece in pieces]) + starts[[piece.sequence for piece in pieces]]
-    lengths = np.array([piece.last - piece.first for piece in pieces])
+    first, lengths = pieces[:, FIRST] + starts[pieces[:, SEQUENCE]], sizes_of(pieces)
     return np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
 
 
-def padded(pieces: Sequence[Piece], columns: Sequence[np.ndarray]) -> np.ndarray:
+def padded(pieces: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
     """Pieces as one array (n, T, columns), from the rows of each column one piece after the other."""
-    lengths = np.array([piece.last - piece.first for piece in pieces])
+    lengths = sizes_of(pieces)
     valid = np.arange(lengths.max())[None, :] < lengths[:, None]
     table, places = np.zeros((len(columns), valid.size)), np.flatnonzero(valid)
     for row, column in zip(table, columns, strict=True):
@@ -335,14 +303,13 @@ def padded(pieces: Sequence[Piece], columns: Sequence[np.ndarray]) -> np.ndarray
     return np.ascontiguousarray(table.T).reshape(*valid.shape, len(columns))
 
 
-def as_sequences(pieces: Sequence[Piece], x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
+def as_sequences(pieces: np.ndarray, x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
     """Pieces as sequences, from the rows of the columns of inputs and outputs."""
-    context = np.array([piece.context for piece in pieces])
-    lengths = np.array([piece.last - piece.first for piece in pieces])
-    return Sequences(padded(pieces, x), padded(pieces, y), lengths, context if context.any() else None)
+    given = pieces[:, GIVEN]
+    return Sequences(padded(pieces, x), padded(pieces, y), sizes_of(pieces), given if given.any() else None)
 
 
-def _gather(sequences: Sequences, pieces: Sequence[Piece]) -> Sequences:
+def _gather(sequences: Sequences, pieces: np.ndarray) -> Sequences:
     """Pieces of sequences."""
     n, length, _ = sequences.x.shape
     places = places_of(pieces, length * np.arange(n))

@@ -112,6 +112,11 @@ class Problem:
             domains = tuple(replace(d, kind="reals") if d.discrete and _many(d) else d for d in domains)
         return replace(self, output_domains=domains, regime=regime)
 
+    def changed(self, change: Callable[[Problem], Problem]) -> Problem:
+        """The problem, in whatever windows, with a change."""
+        seasonal, uncut = (other and change(other) for other in (self.seasonal, self.uncut))
+        return replace(change(self), seasonal=seasonal, uncut=uncut)
+
     @property
     def asked(self) -> Problem:
         """The problem as the user gave it: what a program is judged by."""

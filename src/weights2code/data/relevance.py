@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.data.problem import Problem
-from weights2code.data.sequences import Sequences
 from weights2code.data.sufficiency import chi_square
 
 #: With more columns than this some are left out; so many stay at most.
@@ -39,11 +38,7 @@ def narrowed(problem: Problem) -> Problem:
         return problem
     kept = relevant(problem)
     remark = words_for(problem.inputs, kept, problem.outputs)
-
-    seasonal, uncut = (
-        other and _with_columns(other, kept, remark) for other in (problem.seasonal, problem.uncut)
-    )
-    return replace(_with_columns(problem, kept, remark), seasonal=seasonal, uncut=uncut)
+    return problem.changed(lambda one: _with_columns(one, kept, remark))
 
 
 def words_for(inputs: Sequence[str], kept: Sequence[int], outputs: Sequence[str]) -> str:
@@ -57,20 +52,14 @@ def words_for(inputs: Sequence[str], kept: Sequence[int], outputs: Sequence[str]
 
 def _with_columns(problem: Problem, kept: list[int], remark: str) -> Problem:
     """The problem with some of its columns, and a remark more."""
-
-    def only(part: Sequences | None) -> Sequences | None:
-        return None if part is None else replace(part, x=part.x[..., kept])
-
+    names = ("training", "validation", "held_out", "beginnings", "rows")
+    parts = {name: getattr(problem, name) for name in names}
     return replace(
         problem,
         inputs=tuple(problem.inputs[i] for i in kept),
         domains=tuple(problem.domains[i] for i in kept),
-        training=replace(problem.training, x=problem.training.x[..., kept]),
-        validation=replace(problem.validation, x=problem.validation.x[..., kept]),
-        held_out=only(problem.held_out),
-        beginnings=only(problem.beginnings),
-        rows=problem.rows and replace(problem.rows, x=problem.rows.x[:, kept]),
         remarks=(*problem.remarks, remark),
+        **{name: part and replace(part, x=part.x[..., kept]) for name, part in parts.items()},
     )
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.cells import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.date_forms import iso_times
-from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
-from weights2code.data.tables import OpenTable
+from weights2code.data.tables import Table
 from weights2code.data.times import Times, as_written, remark_on_steps
 from weights2code.errors import InputError
 
@@ -34,14 +32,10 @@ class Arranged:
     times: Times = (np.zeros(0), np.zeros(0))
     remark: str = ""
 
-    def split(self, values: np.ndarray) -> list[np.ndarray]:
-        """The rows of each sequence."""
-        return np.split(values if self.rows is None else values[self.rows], self.ends)
-
-    def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """The rows of all sequences in the order of the table."""
-        whole = np.concatenate(parts)
-        return whole if self.rows is None else whole[np.argsort(self.rows)]
+    @property
+    def back(self) -> np.ndarray | slice:
+        """From the order in which rows are read to that of the table."""
+        return slice(None) if self.rows is None else np.argsort(self.rows)
 
     @property
     def listed(self) -> np.ndarray:
@@ -49,54 +43,50 @@ class Arranged:
         return np.arange(self.count) if self.rows is None else self.rows
 
     @property
+    def begins(self) -> np.ndarray:
+        """Of each row, where its sequence begins."""
+        return np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+    @property
     def lengths(self) -> np.ndarray:
         return np.diff(np.concatenate([[0], self.ends, [self.count]])).astype(int)
 
 
-def arranged(path: Path, table: OpenTable) -> Arranged:
+def arranged(table: Table) -> Arranged:
     """The sequences of a table, by the roles of its columns."""
-    roles, count = table.loosely.roles, int(np.prod(table.shape))
+    roles, count = table.roles, int(np.prod(table.shape))
     if len(table.shape) == 2:
         if roles.labels:
-            raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
+            raise InputError(f"{table.where} holds arrays (n, T): leave out --sequence, --order and --time.")
         return Arranged(None, np.arange(1, table.shape[0]) * table.shape[1], count)
-    ids = None if roles.sequence is None else table.ids(roles.sequence)
-    order = (
-        None if roles.order is None else sortable(path, roles.order, table.label(roles.order), roles.dates)
-    )
-    rows, ends = sequences_in(path, count, ids, order, roles.sequence, roles.order)
+    keys = None if roles.order is None else sortable(table, roles.order)
+    rows, ends = _in_order(table, keys)
     found = Arranged(rows, ends, count)
     if roles.time is not None:
-        found = replace(found, times=times_of(path, roles.time, table.label(roles.time), roles.dates))
-    if order is not None:
-        moments = order if rows is None else order[rows]
+        found = replace(found, times=_times_of(table, roles.time))
+    if keys is not None:
+        moments = keys if rows is None else keys[rows]
         found = replace(found, remark=remark_on_steps(moments, ends, roles.order or ""))
     return found
 
 
-def times_of(path: Path, name: str, column: np.ndarray, dates: str | None = None) -> Times:
+def _times_of(table: Table, name: str) -> Times:
     """A column of times as moments, and as they are written, without their zone."""
-    moments = sortable(path, name, column, dates)
+    moments, column = sortable(table, name), table.label(name)
     written = moments
     if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
         written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
     return moments, written
 
 
-def sequences_in(
-    path: Path | str,
-    count: int,
-    ids: np.ndarray | None,
-    keys: np.ndarray | None,
-    sequence: str | None = None,
-    order: str | None = None,
-) -> tuple[np.ndarray | None, np.ndarray]:
+def _in_order(table: Table, keys: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
     """The rows of a table, sequence by sequence, and where in that list each but the first begins.
 
-    Rows with one of the `ids` are a sequence, in which they are sorted by `keys`; `sequence` and `order` are
-    the names of these columns. Sequences come in the order in which their ids first appear. The rows are None
-    where they stand in that order already.
+    Sequences come in the order in which their ids first appear, their rows sorted by `keys`. The rows are
+    None where they stand in that order already.
     """
+    sequence = table.roles.sequence
+    ids = None if sequence is None else table.ids(sequence)
     codes, borders = _numbered(ids) if ids is not None else (None, np.zeros(0, int))
     rows = np.argsort(codes, kind="stable") if codes is not None and keys is None else None
     if keys is not None:
@@ -104,7 +94,7 @@ def sequences_in(
         inside[borders - 1] = True
         if codes is not None or not inside.all():
             if codes is None:
-                codes = np.zeros(count, np.int32)
+                codes = np.zeros(len(keys), np.int32)
                 codes[borders] = 1
                 codes = np.cumsum(codes, dtype=np.int32)
             rows = np.lexsort((keys, codes))
@@ -114,7 +104,8 @@ def sequences_in(
                 twice = f"{twice:.17g}" if keys.dtype.kind == "f" else as_written(twice)
                 hint = "" if sequence else " or name the column that tells sequences apart with --sequence"
                 raise InputError(
-                    f"{path}, column {order!r}: {twice} stands twice in a sequence; make it unique{hint}."
+                    f"{table.where}, column {table.roles.order!r}: {twice} stands twice in a sequence; "
+                    f"make it unique{hint}."
                 )
     return rows, borders if codes is None or rows is None else np.flatnonzero(np.diff(codes[rows])) + 1
 
@@ -133,25 +124,24 @@ def _numbered(ids: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.repeat(codes, np.diff(np.concatenate([[0], borders, [len(ids)]]))), borders
 
 
-def sortable(path: Path | str, name: str, column: np.ndarray, dates: str | None = None) -> np.ndarray:
-    """Numbers as numbers, times as times (`dates`: see `Roles`), anything else as it is."""
+def sortable(table: Table, name: str) -> np.ndarray:
+    """A label: numbers as numbers, times as times, anything else as it is."""
+    column, where = table.label(name), f"{table.where}, column {name!r}"
     if column.dtype.kind not in "US":
         if column.dtype.kind == "O":
-            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or times.")
+            raise InputError(f"{where} cannot be sorted by; give numbers or times.")
         return column
     texts = [str(text) for text in column]
     kinds = {NUMBER: "float64", LOCAL_TIME: "datetime64[us]", WORLD_TIME: "datetime64[us]"}
     form = next((form for form in kinds if all(map(form.fullmatch, texts))), None)
-    if form is None and (found := iso_times(texts, dates, f"{path}, column {name!r}")):
+    if form is None and (found := iso_times(texts, table.roles.dates, where)):
         form, column, texts = LOCAL_TIME, np.array(found), found
     if form is None:
         other = next((text for text in texts if not any(form.fullmatch(text) for form in kinds)), None)
         if other is None:
-            raise InputError(
-                f"{path}, column {name!r} mixes numbers, times and times of a zone; write all of them alike."
-            )
+            raise InputError(f"{where} mixes numbers, times and times of a zone; write all of them alike.")
         raise InputError(
-            f"{path}, column {name!r} holds {shown(other)}, which is no number and no time to sort by; "
+            f"{where} holds {shown(other)}, which is no number and no time to sort by; "
             "write times like 2024-01-31 12:00."
         )
     try:
@@ -159,8 +149,8 @@ def sortable(path: Path | str, name: str, column: np.ndarray, dates: str | None 
             warnings.simplefilter("ignore", UserWarning)
             keys = column.astype(kinds[form])
     except ValueError as error:
-        raise InputError(f"{path}, column {name!r} cannot be sorted by ({error}); mend the time.") from None
+        raise InputError(f"{where} cannot be sorted by ({error}); mend the time.") from None
     if not np.isfinite(keys).all():
         other = texts[int(np.flatnonzero(~np.isfinite(keys))[0])]
-        raise InputError(f"{path}, column {name!r} cannot be sorted by: {shown(other)} is too large.")
+        raise InputError(f"{where} cannot be sorted by: {shown(other)} is too large.")
     return keys

@@ -2,6 +2,10 @@
 
 Reading executes nothing. What cannot be used is refused in one sentence that names the file, the row or
 column, and the fix; nothing is guessed, rounded to another whole number, or bent into a number.
+
+A column of which most cells are no numbers is a column of texts. One text among numbers is more likely a
+mistake, and is refused, unless the column was declared to hold categories. Cells that hold nothing become
+`nan`, or no text, and are counted: what to do about them is for the caller to say.
 """
 
 from __future__ import annotations
@@ -9,22 +13,30 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weights2code.data import csv_table, excel_table, npz_table, parquet_table
-from weights2code.data.arrow_csv import read_with_arrow
-from weights2code.data.columns import Column
-from weights2code.data.exact_numbers import refuse_gap
-from weights2code.data.limits import check_readable
-from weights2code.data.loose_cells import Loosely, Words
-from weights2code.data.parquet_table import spelled
+from weights2code.data import csv_columns, csv_table, excel_table, npz_table, parquet_table
+from weights2code.data.cells import (
+    MISSING_TEXTS,
+    BadCell,
+    Gap,
+    as_numbers,
+    as_text,
+    holds_truths,
+    is_like_a_number,
+    is_nothing,
+    placed,
+)
+from weights2code.data.columns import Column, Loaded, Words, of_numbers, of_words
+from weights2code.data.limits import check_readable, replacing
 from weights2code.errors import InputError
+from weights2code.language.domain import EXACT
 from weights2code.roles import Roles
 
 #: A module a format, which says what its files end in; every other ending is CSV. `names` gives the columns,
@@ -34,21 +46,151 @@ FORMATS: dict[str, Any] = {
 }
 #: Whole numbers, times and text tell sequences apart or order them; records and complex numbers do not.
 _LABELS = "biufMmUS"
+#: The longest text, and the longest label: an array of text is as wide as its longest one.
+LONGEST_TEXT = 128
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenTable:
-    """A file whose columns are read when they are asked for, and not kept where the file is read by columns.
+@dataclass(slots=True, eq=False)
+class Table:
+    """Columns by their names, read when they are asked for, and not kept where the file is read by columns.
 
-    `shape` is (rows,), or (n, T) where a file holds n sequences of T rows. A `label` is as it is; `ids` only
-    tell rows apart.
+    Parameters
+    ----------
+    where : the file, or what else the columns stand in.
+    loaded : what gives the columns as they are stored.
+    roles : which columns hold texts, whatever they look like, and in which of them case does not matter.
+    advise : whether the meaning of columns can be said anew.
+    variants : of columns of texts two that differ in case alone.
     """
 
-    shape: tuple[int, ...]
-    column: Callable[[str], Column]
-    label: Callable[[str], np.ndarray]
-    ids: Callable[[str], np.ndarray]
-    loosely: Loosely
+    where: str
+    loaded: Loaded
+    roles: Roles
+    advise: bool = True
+    variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows,), or (n, T) where a file holds n sequences of T rows."""
+        return self.loaded.shape
+
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever reads a certificate should know about the cells."""
+        return tuple(
+            f"{name} holds {one!r} and {other!r}, which differ in case alone; "
+            f"--ignore-case {name} makes them one"
+            for name, (one, other) in self.variants.items()
+        )
+
+    def place(self, row: int) -> str:
+        """Where a row stands."""
+        if len(self.shape) == 2:
+            return f"{self.where}, entry {tuple(int(i) for i in np.unravel_index(row, self.shape))}"
+        return f"{self.where}, {self.loaded.unit} {self.loaded.numbers({row})[row]}"
+
+    def column(self, name: str) -> Column:
+        """Values: numbers, or texts."""
+        found = self.loaded.load(name)
+        if isinstance(found, Column):
+            return found
+        declared, advice = name in self.roles.categories, advice_of(self.advise)
+        with placed(self.where, name, self.place):
+            words = found if isinstance(found, Words) else _words(found.reshape(-1), declared)
+            if words is not None:
+                return self._of_texts(name, words, declared)
+            assert not isinstance(found, Words)
+            array = found.reshape(-1)
+            truths = holds_truths(array)
+            if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+                column = of_numbers(array, truths)
+                if max(-column.low, column.high) < EXACT and not column.gaps:
+                    return column
+            if array.dtype.kind == "O" and any(isinstance(value, str) for value in array):
+                raise BadCell(None, f"texts and numbers; mend it{advice}")
+            return of_numbers(as_numbers(array), truths)
+
+    def label(self, name: str) -> np.ndarray:
+        """What rows are sorted by, as it is."""
+        found = self._label(name)
+        return np.array(found.words)[found.places] if isinstance(found, Words) else found
+
+    def ids(self, name: str) -> np.ndarray:
+        """What tells rows apart, and says nothing else."""
+        found = self._label(name)
+        return found.places if isinstance(found, Words) else found
+
+    def _label(self, name: str) -> np.ndarray | Words:
+        found = self.loaded.load(name)
+        if not isinstance(found, Words):
+            found = _words(found, False) or found
+        with placed(self.where, name, self.place):
+            if isinstance(found, Words):
+                words = [word.strip() for word in found.words]
+                longest = max(words, key=len)
+                if len(longest) > LONGEST_TEXT:
+                    what = f"a label of {len(longest)} characters; shorten labels to {LONGEST_TEXT}"
+                    raise BadCell(_first(found, words.index(longest)), what)
+                found, missing = Words(found.places, words), np.array([not word for word in words])
+                missing = missing[found.places] if missing.any() else missing[:0]
+            elif found.dtype.kind not in _LABELS:
+                raise BadCell(None, "no numbers, times or text; store it as one of these")
+            else:
+                missing = ~np.isfinite(found) if found.dtype.kind in "fMm" else np.zeros(0, bool)
+            if missing.any():
+                raise Gap(int(np.argmax(missing)))
+        return found
+
+    def _of_texts(self, name: str, given: Words, declared: bool) -> Column:
+        """A column of texts; those that differ in case alone are the commonest, where that was asked for."""
+        counts = np.bincount(given.places, minlength=len(given.words))
+        words = ["" if word.strip().lower() in MISSING_TEXTS else word.strip() for word in given.words]
+        if not declared:
+            told = np.array([bool(word) for word in words]) @ counts if words else 0
+            if told and 2 * (np.array([bool(w) and is_like_a_number(w) for w in words]) @ counts) >= told:
+                what = f"numbers written as texts; write them as numbers{advice_of(self.advise)}"
+                raise BadCell(None, what)
+        for i, word in enumerate(words):
+            if len(word) > LONGEST_TEXT and counts[i]:
+                what = f"a text of {len(word)} characters; shorten texts to {LONGEST_TEXT}"
+                raise BadCell(_first(given, i), what)
+        alike: dict[str, list[int]] = {}
+        for i, word in enumerate(words):
+            alike.setdefault(word.casefold(), []).append(i)
+        several = [same for same in alike.values() if len({words[i] for i in same}) > 1]
+        if several and name in self.roles.ignore_case:
+            for same in several:
+                commonest = words[max(same, key=lambda i: counts[i])]
+                for i in same:
+                    words[i] = commonest
+        elif several:
+            one, other, *_ = sorted({words[i] for i in several[0]})
+            self.variants[name] = one, other
+        return of_words(replace(given, words=words))
+
+
+def advice_of(advise: bool) -> str:
+    """What can be done about a text among numbers."""
+    return ", or name it in --categories" if advise else ""
+
+
+def _first(given: Words, word: int) -> int:
+    """The first row that has a word."""
+    return int(np.argmax(given.places == word))
+
+
+def _words(column: np.ndarray, declared: bool) -> Words | None:
+    """The column as texts, if that is what it holds, or was declared to; a missing one is empty."""
+    if column.dtype.kind == "S":
+        column = np.char.decode(column, "utf-8")
+    if column.dtype.kind == "O":
+        known = [value for value in column.flat if not is_nothing(value)]
+        if not declared and not (known and all(isinstance(value, str) for value in known)):
+            return None
+        column = np.array([as_text(value) for value in column.flat], dtype=str)
+    elif column.dtype.kind != "U" and not declared:
+        return None
+    values, places = np.unique(column, return_inverse=True)
+    return Words(places.reshape(-1), [as_text(value) for value in values.tolist()])
 
 
 def _format(path: Path) -> Any:
@@ -60,61 +202,19 @@ def format_of(path: Path) -> str:
     return _format(path).NAME
 
 
-def open_table(path: Path, roles: Roles, *, advise: bool = True) -> OpenTable:
+def open_table(path: Path, roles: Roles, *, advise: bool = True) -> Table:
     """The columns of a file that have a role, to be asked for: values as numbers or texts, labels as such.
 
-    What tells sequences apart is only told apart. What cannot be read is refused, with the advice to give it
-    another role where that can be said.
+    What cannot be read is refused, with the advice to give it another role where that can be said.
     """
     check_readable(path)
-    loosely, read = Loosely(roles, advise=advise), _format(path)
-    if read is csv_table:
-        return _open_csv(path, loosely)
-    shape, load, loosely.above = read.columns(path, [*roles.columns, *roles.labels])
-    if 0 in shape:
+    if format_of(path) == "CSV":  # has no columns that could be read alone: what is named is read, and held
+        loaded = csv_columns.columns(path, roles, advice_of(advise))
+    else:
+        loaded = _format(path).columns(path, [*roles.columns, *roles.labels])
+    if 0 in loaded.shape:
         raise InputError(f"{path} has no rows; add data.")
-
-    def ids(name: str) -> np.ndarray:
-        found = load(name)
-        if not isinstance(found, Words):
-            return _clean_labels(path, name, found, loosely)
-        missing = np.array([not word.strip() for word in found.words])[found.places]
-        if missing.any():
-            refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
-        return found.places
-
-    return OpenTable(
-        shape,
-        lambda name: loosely.column(str(path), name, load(name)),
-        lambda name: _clean_labels(path, name, spelled(load(name)), loosely),
-        ids,
-        loosely,
-    )
-
-
-def _open_csv(path: Path, loosely: Loosely) -> OpenTable:
-    """A CSV file has no columns that could be read alone: what is named is read, and held."""
-    held = read_with_arrow(path, loosely)
-    if held is None:
-        held = {**csv_table.read_csv(path, loosely)}
-
-    def column(name: str) -> Column:
-        found = held[name]
-        if isinstance(found, Words):
-            return loosely.words(str(path), name, found, lambda row: f"{path}, line {row + 2}")
-        return loosely.read(name, found)
-
-    def label(name: str) -> np.ndarray:
-        found = held[name]
-        return np.array(found.words)[found.places] if isinstance(found, Words) else found
-
-    def ids(name: str) -> np.ndarray:
-        found = held[name]
-        return found.places if isinstance(found, Words) else found
-
-    first = next(iter(held.values()))
-    rows = len(first.places if isinstance(first, Words) else first)
-    return OpenTable((rows,), column, label, ids, loosely)
+    return Table(str(path), loaded, roles, advise)
 
 
 def names_in(path: Path) -> list[str]:
@@ -160,33 +260,5 @@ def _opened(out: Path | None) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        os.replace(temporary, out)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _clean_labels(path: Path | str, name: str, column: np.ndarray, loosely: Loosely) -> np.ndarray:
-    """Labels that can be told apart and, where they are numbers or times, be sorted."""
-    if column.dtype.kind == "O" and all(value is None or isinstance(value, str) for value in column.flat):
-        missing = np.array([value is None or not value.strip() for value in column.flat]).reshape(
-            column.shape
-        )
-        column = np.where(missing, "", column).astype(str)
-    elif column.dtype.kind not in _LABELS:
-        raise InputError(
-            f"{path}, column {name!r} holds no numbers, times or text; store it as one of these."
-        )
-    elif column.dtype.kind in "US":
-        missing = np.char.strip(column) == column.dtype.type()
-    elif column.dtype.kind in "fMm":
-        missing = ~np.isfinite(column)
-    else:
-        missing = np.zeros(column.shape, bool)
-    if missing.any():
-        refuse_gap(f"{path}, {loosely.entry(np.argwhere(missing)[0])}", name, "")
-    return column
+    with replacing(out) as file:
+        yield file

@@ -6,103 +6,80 @@ been read, and its domain found over all of it, little of it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 
-from weights2code.data.columns import Stored
-from weights2code.data.parts import Parts, Piece, as_sequences, places_of
-from weights2code.data.seasons import MOST_ROWS
+from weights2code.data.columns import Column, Stored
+from weights2code.data.parts import as_sequences, places_of, sizes_of
 from weights2code.data.sequences import Sequences
 from weights2code.data.texts import numbered, shared_numbers
-from weights2code.language import Domain
-from weights2code.language.domain import Category
+from weights2code.language import Domain, texts
 
 
 @dataclass(slots=True, eq=False)
 class Taken:
-    """Of each column some rows, and what is known about all of it.
+    """Of each column the rows of some groups of pieces, and what is known about all of it.
 
     Parameters
     ----------
-    values : by name, the rows of all pieces one after the other, then the first of the longest sequence, then
-        those of `whole`.
-    parts : the pieces, divided in one way or in several.
-    whole : pieces that a program is judged by.
-    ranges, domains : of all values of each column; texts have none.
-    texts : what the numbers of some columns stand for.
+    pieces : the groups by their names.
+    columns : of each column the rows of all groups, one after the other.
+    domains : of all values of each column.
     gaps : the first column of which a cell holds nothing, if there is one.
     """
 
-    parts: tuple[Parts, ...]
-    values: dict[str, np.ndarray]
-    ranges: dict[str, tuple[float, float]]
-    domains: dict[str, Domain]
-    texts: dict[str, tuple[str, ...]]
+    pieces: Mapping[str, np.ndarray]
+    columns: dict[str, Column] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
     gaps: str | None = None
-    whole: Sequence[Piece] = ()
 
-    def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
-        """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
-        places, categories = shared_numbers(self.texts, declared)
-        for name, known in self.texts.items():
-            self.values[name] = numbered(self.values[name], known, places[name])
-        return categories
+    def number_texts(self, declared: frozenset[str]) -> None:
+        """Give the same texts the same numbers in columns that share them."""
+        known = {name: column.texts for name, column in self.columns.items() if column.texts is not None}
+        places, categories = shared_numbers(known, declared)
+        for name, words in known.items():
+            column = self.columns[name]
+            self.columns[name] = replace(column, values=numbered(column.values, words, places[name]))
+            self.domains[name] = texts(categories[name])
+
+    def rows(self, group: str, names: Sequence[str]) -> list[np.ndarray]:
+        """The rows of a group, of each of these columns."""
+        sizes = [int(sizes_of(pieces).sum()) for pieces in self.pieces.values()]
+        ends = dict(zip(self.pieces, accumulate(sizes), strict=True))
+        part = slice(ends[group] - sizes[list(self.pieces).index(group)], ends[group])
+        return [self.columns[name].values[part].astype(float) for name in names]
 
     def sequences(
-        self, inputs: Sequence[str], outputs: Sequence[str], place: int = 0
-    ) -> tuple[Sequences, Sequences, Sequences, Sequences | None]:
-        """One of the divisions: to learn from, to judge by, to certify with, and beginnings."""
-        first = sum(_count(parts) for parts in self.parts[:place])
-        found = []
-        for pieces in self.parts[place].lists():
-            rows = slice(first, first + _rows_of(pieces))
-            x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
-            found.append(as_sequences(pieces, x, y))
-            first = rows.stop
-        training, validation, held_out, *beginnings = found
-        return training, validation, held_out, beginnings[0] if beginnings else None
-
-    def beginning(self, names: Sequence[str]) -> np.ndarray:
-        """The first rows of the longest sequence."""
-        first, last = sum(map(_count, self.parts)), _rows_of(self.whole)
-        return np.stack([np.asarray(self.values[name][first : -last or None], float) for name in names], -1)
-
-    def last(self, names: Sequence[str]) -> np.ndarray:
-        """The rows of `whole`."""
-        count = _rows_of(self.whole)
-        return np.stack([np.asarray(self.values[name][-count:], float) for name in names], -1)
+        self, inputs: Sequence[str], outputs: Sequence[str], prefix: str = ""
+    ) -> dict[str, Sequences | None]:
+        """The parts whose names begin so, as fields of a problem."""
+        found: dict[str, Sequences | None] = dict.fromkeys(
+            ("training", "validation", "held_out", "beginnings")
+        )
+        for part in found:
+            pieces = self.pieces.get(f"{prefix}{part}")
+            if pieces is not None:
+                x, y = (self.rows(f"{prefix}{part}", names) for names in (inputs, outputs))
+                found[part] = as_sequences(pieces, x, y)
+        return found
 
 
-def _count(parts: Parts) -> int:
-    """The rows of all parts together."""
-    return sum(map(_rows_of, parts.lists()))
-
-
-def _rows_of(pieces: Sequence[Piece]) -> int:
-    return sum(piece.last - piece.first for piece in pieces)
-
-
-def take(stored: Stored, names: Sequence[str], *parts: Parts, whole: Sequence[Piece] = ()) -> Taken:
-    """The rows of the parts, the first rows of the longest sequence, and `whole`, out of each of the columns.
+def take(stored: Stored, names: Sequence[str], pieces: Mapping[str, np.ndarray]) -> Taken:
+    """The rows of groups of pieces out of each of the columns.
 
     With the first column that has gaps it ends: they are for others to deal with.
     """
-    starts, longest = stored.starts, int(np.argmax(stored.lengths))
-    places = [places_of(pieces, starts) for division in parts for pieces in division.lists()]
-    places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
-    rows = np.concatenate([*places, *([places_of(whole, starts)] if whole else [])])
-    taken = Taken(parts, {}, {}, {}, {}, whole=whole)
+    rows = np.concatenate([places_of(group, stored.starts) for group in pieces.values()])
+    taken = Taken(pieces)
     for name in names:
         column = stored.column(name)
         if column.gaps:
             taken.gaps = name
             return taken
-        taken.values[name] = column.values[rows]
-        taken.ranges[name] = column.low, column.high
+        taken.columns[name] = replace(column, values=column.values[rows])
         if column.texts is None:
             taken.domains[name] = column.domain()
-        else:
-            taken.texts[name] = column.texts
     return taken

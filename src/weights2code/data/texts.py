@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weights2code.data.exact_numbers import NUMBER
+from weights2code.data.cells import NUMBER
 from weights2code.language.domain import Category
 
 

@@ -26,21 +26,21 @@ def time_leaves(
     times: Times, rows: np.ndarray, ends: np.ndarray, column: str, taken: Collection[str]
 ) -> dict[str, np.ndarray]:
     """What a column of times gives, in the order of the file: each leaf that varies, by its name."""
-    moments, written = times
-    found: dict[str, np.ndarray] = {}
-    if written.dtype.kind == "M":
-        found = {HOUR: hours(written), WEEKDAY: weekdays(written)}
-    elapsed = since_last(moments, rows, ends)
+    elapsed, names = since_last(times[0], rows, ends), [HOUR, WEEKDAY]
     inside = np.ones(len(rows), bool)
     inside[rows[[0, *ends.tolist()]]] = False
     if np.ptp(elapsed[inside]) if inside.any() else 0.0:
-        unit = _unit(elapsed) if moments.dtype.kind == "M" else ""
-        found[f"{unit}_{SINCE}" if unit else SINCE] = elapsed / UNITS.get(unit, 1)
-    return {_free(name, column, taken): values for name, values in found.items() if np.ptp(values)}
+        names.append(f"{_unit(elapsed)}_{SINCE}" if times[0].dtype.kind == "M" else SINCE)
+    found = {name: time_leaf(times, rows, ends, column, name) for name in names}
+    return {
+        f"{column}_{name}" if name in taken else name: values
+        for name, values in found.items()
+        if values is not None and np.ptp(values)
+    }
 
 
 def time_leaf(times: Times, rows: np.ndarray, ends: np.ndarray, column: str, name: str) -> np.ndarray | None:
-    """The leaf of that name for new rows, whether it varies there or not; None if there is none."""
+    """The leaf of that name, whether it varies or not; None if there is none."""
     moments, written = times
     plain = name.removeprefix(f"{column}_")
     if plain in (HOUR, WEEKDAY):
@@ -120,7 +120,3 @@ def _words(step: float, moments: np.ndarray) -> str:
     unit = next((name for name, size in UNITS.items() if step >= size), "seconds")
     count = step / UNITS[unit]
     return f"{count:g} {unit.removesuffix('s') if count == 1 else unit}"
-
-
-def _free(name: str, column: str, taken: Collection[str]) -> str:
-    return f"{column}_{name}" if name in taken else name

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weights2code.data import Rows
-from weights2code.data.parts import CONTEXT, Piece, batches, stretched
+from weights2code.data.parts import CONTEXT, SEQUENCE, batches, stretched, whole
 from weights2code.kernel.claims import rows_of
 from weights2code.kernel.closing import Unsuited, Written, close
 from weights2code.language import Domain, Recurrence, Var, definition_variables, expression_of
@@ -91,19 +91,18 @@ def over_all(
     wider = replace(program, outputs=(*program.outputs, *hidden))
     known = replace(rows, y=np.pad(rows.y, ((0, 0), (0, len(hidden)))))
     found, judged, lost = np.full(known.y.shape, np.nan), np.zeros(len(known.y), bool), 0
-    pieces = []
-    for i, (length, begins) in enumerate(zip(rows.lengths.tolist(), rows.begins.tolist(), strict=True)):
-        piece = Piece(i, 0, length, 0 if begins else min(depth, length))
-        pieces += stretched(piece, max(depth, CONTEXT)) if cut and not remembers else [piece]
+    pieces = whole(rows.lengths, np.where(rows.begins, 0, np.minimum(depth, rows.lengths)))
+    pieces = stretched(pieces, max(depth, CONTEXT)) if cut and not remembers else pieces
+    begun = rows.begins[pieces[:, SEQUENCE]] | (not remembers)
     with np.errstate(all="ignore"):
-        for places, part in batches(known, [p for p in pieces if not remembers or rows.begins[p.sequence]]):
+        for places, part in batches(known, pieces[begun]):
             scored = part.scored
             machine, until = (program, part.lengths) if one_step else (wider, part.given)
             answers = machine.run(part.x, part.y, until)
             here = places[scored[part.valid]]
             found[here, : answers.shape[2]], judged[here] = answers[scored], True
-        for piece in (p for p in pieces if remembers and not rows.begins[p.sequence]):
-            ((places, part),) = batches(known, [piece])
+        for i in np.flatnonzero(~begun):
+            ((places, part),) = batches(known, pieces[[i]])
             if states is None:
                 lost += max(0, len(places) - depth)
                 continue
