@@ -19,9 +19,9 @@ from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank
 from weights2code.symbolic.search.lists import Lists, Part, Quantities, shortened, written
-from weights2code.symbolic.search.readings import FIT, Reader, number
+from weights2code.symbolic.search.readings import FIT, Reader, level_of, number
 from weights2code.symbolic.search.table import NODE, Goal, Left, believable, bit_goal
-from weights2code.symbolic.snapping import simplest, snap_linear
+from weights2code.symbolic.snapping import snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
@@ -96,10 +96,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
     levels, counts = np.unique(goal.coded, return_counts=True)
     most = 64 if len(y) <= 64 else LEVELS
     for k in np.argsort(-counts, kind="stable")[:most]:
-        some = y[known][goal.coded == levels[k]]
-        level = simplest(
-            0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9
-        )
+        level = level_of(y[known][goal.coded == levels[k]], slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     live = np.arange(len(reader.table.variables)) if short else bank.varying(5, ENTRIES)
     for sign in (1,) if short else (1, -1):
@@ -133,7 +130,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
         if len(rows) > FEWER * before:
             break
     for row in rows[:LEVELS]:
-        level = simplest(float(y[row]), slack)
+        level = level_of(y[row], slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     V, cost = np.array(values).reshape(-1, len(y)), np.array(costs)
     right = goal.agrees(V)
