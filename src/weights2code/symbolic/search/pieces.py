@@ -8,7 +8,6 @@ left is the goal with these rows open, and so on: a decision list.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,7 +58,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
-    yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
+    yield from _chosen(reader, terms, goal)
     lists = _lists(reader, bank, terms, beam=BEAM, longest=LONGEST + 1)
     yield from _listed(reader, lists)
     yield from _parts(reader, lists, goal)
@@ -182,39 +181,18 @@ def planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np
             yield list(plain), columns @ np.array([float(c) for c in plain])
 
 
-def _best(reader: Reader, terms: Terms) -> list[int]:
-    """Terms that say most of all rows together."""
-    best: list[int] = []
-    covered = np.zeros(len(reader.X), dtype=bool)
-    while len(best) < min(FOLDED, len(terms.writes)):
-        new = np.sum(terms.right & ~covered, axis=1) - NODE / reader.goal.bits * terms.cost
-        new[best] = -np.inf
-        best.append(int(np.argmax(new)))
-        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
-    return best
-
-
-def _extrema(reader: Reader, terms: Terms) -> Terms:
-    """With the larger and the smaller of two terms that is right where one of them is wrong."""
-    goal, problem = reader.goal, reader.problem
-    writes, values, cost = terms.writes[:], [*terms.values], [*terms.cost]
-    for (i, j), name in itertools.product(itertools.combinations(_best(reader, terms), 2), ("max", "min")):
-        value = (np.maximum if name == "max" else np.minimum)(terms.values[i], terms.values[j])
-        new = min(np.sum(goal.agrees(value) & ~terms.right[k]) for k in (i, j))
-        problem.effort.spend(5e-5)
-        if problem.allows(name) and goal.modulus is None and new > NODE / goal.bits * (terms.cost[j] + 1):
-            writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
-            values.append(value)
-            cost.append(terms.cost[i] + terms.cost[j] + 1)
-    return Terms(writes, np.array(values), goal.agrees(np.array(values)), np.array(cost))
-
-
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     """The larger and the smaller of up to four terms that are right on all rows together."""
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
-    best = _best(reader, terms)
+    best: list[int] = []  # terms that say most of all rows together
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.sum(terms.right & ~covered, axis=1) - NODE / goal.bits * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V
