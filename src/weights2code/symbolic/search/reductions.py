@@ -60,7 +60,12 @@ def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> I
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
-    if len(known) < 3 or goal.modulus is not None:
+    if len(known) < 3:
+        return
+    if goal.modulus is not None:  # it may be the least that is not negative
+        if len(goal.levels) < goal.modulus:
+            least = Goal(y - 1e-6, y + 1e-6).where(goal.tight)
+            yield Left("residue", table, least, lambda e: e, 0)
         return
     if table.discrete and goal.whole:
         least = int(y[known].min())
