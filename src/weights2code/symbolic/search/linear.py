@@ -108,7 +108,7 @@ def sums(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
                 if problem.expired():
                     return
             best.sort()
-            for place, (_, _, i, j) in enumerate(best[:WRITTEN]):
+            for place, (*_cost, i, j) in enumerate(best[:WRITTEN]):
                 third = place < THIRDS
                 yield from _of_pair(reader, bank, live, V, (i, j), product=product, wide=wide, third=third)
 

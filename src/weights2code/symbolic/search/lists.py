@@ -15,7 +15,7 @@ from functools import cached_property, partial, reduce
 import numpy as np
 
 from weights2code.language import Expr, op
-from weights2code.symbolic.search.bank import CELL, Block
+from weights2code.symbolic.search.bank import CELL
 from weights2code.symbolic.search.readings import threshold
 
 #: Values that are asked for a threshold, those first that are right most often; cells of quantities.
@@ -199,7 +199,7 @@ class Lists:
 def _threshold(quantities: Quantities, i: int, yes: np.ndarray, no: np.ndarray) -> Expr:
     v = quantities.values[i]
     whole = bool(quantities.whole[i] and np.all(v == np.round(v)))
-    test = threshold(Block(quantities.values, quantities.write, 0), i, yes, no, whole)
+    test = threshold(partial(quantities.write, i), yes, no, whole)
     assert test is not None  # the rows lie on either side
     return test
 

@@ -8,7 +8,6 @@ left is the goal with these rows open, and so on: a decision list.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +18,9 @@ from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank
 from weights2code.symbolic.search.lists import Lists, Part, Quantities, shortened, written
-from weights2code.symbolic.search.readings import FIT, Reader, number
+from weights2code.symbolic.search.readings import FIT, Reader, level_of, number
 from weights2code.symbolic.search.table import NODE, Goal, Left, believable, bit_goal
-from weights2code.symbolic.snapping import simplest, snap_linear
+from weights2code.symbolic.snapping import snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
@@ -59,7 +58,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
-    yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
+    yield from _chosen(reader, terms, goal)
     lists = _lists(reader, bank, terms, beam=BEAM, longest=LONGEST + 1)
     yield from _listed(reader, lists)
     yield from _parts(reader, lists, goal)
@@ -96,10 +95,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
     levels, counts = np.unique(goal.coded, return_counts=True)
     most = 64 if len(y) <= 64 else LEVELS
     for k in np.argsort(-counts, kind="stable")[:most]:
-        some = y[known][goal.coded == levels[k]]
-        level = simplest(
-            0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9
-        )
+        level = level_of(y[known][goal.coded == levels[k]], slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     live = np.arange(len(reader.table.variables)) if short else bank.varying(5, ENTRIES)
     for sign in (1,) if short else (1, -1):
@@ -133,7 +129,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
         if len(rows) > FEWER * before:
             break
     for row in rows[:LEVELS]:
-        level = simplest(float(y[row]), slack)
+        level = level_of(y[row], slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     V, cost = np.array(values).reshape(-1, len(y)), np.array(costs)
     right = goal.agrees(V)
@@ -185,39 +181,18 @@ def planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np
             yield list(plain), columns @ np.array([float(c) for c in plain])
 
 
-def _best(reader: Reader, terms: Terms) -> list[int]:
-    """Terms that say most of all rows together."""
-    best: list[int] = []
-    covered = np.zeros(len(reader.X), dtype=bool)
-    while len(best) < min(FOLDED, len(terms.writes)):
-        new = np.sum(terms.right & ~covered, axis=1) - NODE / reader.goal.bits * terms.cost
-        new[best] = -np.inf
-        best.append(int(np.argmax(new)))
-        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
-    return best
-
-
-def _extrema(reader: Reader, terms: Terms) -> Terms:
-    """With the larger and the smaller of two terms that is right where one of them is wrong."""
-    goal, problem = reader.goal, reader.problem
-    writes, values, cost = terms.writes[:], [*terms.values], [*terms.cost]
-    for (i, j), name in itertools.product(itertools.combinations(_best(reader, terms), 2), ("max", "min")):
-        value = (np.maximum if name == "max" else np.minimum)(terms.values[i], terms.values[j])
-        new = min(np.sum(goal.agrees(value) & ~terms.right[k]) for k in (i, j))
-        problem.effort.spend(5e-5)
-        if problem.allows(name) and goal.modulus is None and new > NODE / goal.bits * (terms.cost[j] + 1):
-            writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
-            values.append(value)
-            cost.append(terms.cost[i] + terms.cost[j] + 1)
-    return Terms(writes, np.array(values), goal.agrees(np.array(values)), np.array(cost))
-
-
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     """The larger and the smaller of up to four terms that are right on all rows together."""
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
-    best = _best(reader, terms)
+    best: list[int] = []  # terms that say most of all rows together
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.sum(terms.right & ~covered, axis=1) - NODE / goal.bits * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V

@@ -7,7 +7,8 @@ few rows first; what passes is written with plain numbers and held against all r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -30,6 +31,12 @@ FIT = 4.5e-4
 def number(value: float) -> Number:
     """As short as it is meant to be."""
     return round(value) if abs(value - round(value)) < 1e-6 else float(f"{value:.6g}")
+
+
+def level_of(values: np.ndarray, slack: float) -> Number:
+    """The simplest number that is near to all of these."""
+    low, high = float(values.min()), float(values.max())
+    return simplest(0.5 * (low + high), max(slack - 0.5 * (high - low), 0.0) + 1e-9)
 
 
 class Reader:
@@ -146,23 +153,19 @@ class Reader:
         inside = np.all((no < low_yes[:, None]) | (no > high_yes[:, None]), axis=1)
         outside = np.all((yes < low_no[:, None]) | (yes > high_no[:, None]), axis=1)
         passed = np.flatnonzero(cut | inside | outside)
-        count = 0
-        for i in passed[np.argsort(~cut[passed], kind="stable")]:
-            test = self.test(block, int(i))
-            if test is not None:
-                yield branch(test, Const(self.most), Const(self.least))
-                count += 1
-                if count >= TESTS:
-                    break
+        made = (self.test(block, int(i)) for i in passed[np.argsort(~cut[passed], kind="stable")])
+        found = [*itertools.islice((test for test in made if test is not None), TESTS)]
         if self.table.discrete and self.problem.allows("mod"):
-            yield from self._one_remainder(block, ones, zeros)
+            found += itertools.islice(self._one_remainder(block, ones, zeros), REMAINDERS)
+        for test in found:
+            yield branch(test, Const(self.most), Const(self.least))
 
     def test(self, block: Block, i: int) -> Expr | None:
         """The test that one entry is above or below a number, is a number, or lies between two."""
         v = block.values[i]
         yes, no = v[self.ones], v[self.zeros]
         whole = self.table.discrete and bool(np.all(v == np.round(v)))
-        found = threshold(block, i, yes, no, whole)
+        found = threshold(lambda: block.write(i), yes, no, whole)
         if found is not None:
             return found
         for name, one, other in (("eq", yes, no), ("ne", no, yes)):
@@ -181,7 +184,7 @@ class Reader:
 
     def _one_remainder(self, block: Block, ones: np.ndarray, zeros: np.ndarray) -> Iterator[Expr]:
         """`v % m == c`, for the one value or the other."""
-        V, count = block.values, 0
+        V = block.values
         usable = np.all(V[:, ones] == np.round(V[:, ones]), axis=1) & (
             np.ptp(V[:, [*ones, *zeros]], axis=1) > 1
         )
@@ -204,11 +207,7 @@ class Reader:
                         or np.any(rest[all_other] == rest[all_one[0]])
                     ):
                         continue
-                    test = op(name, op("mod", block.write(int(i)), m), int(rest[all_one[0]]))
-                    yield branch(test, Const(self.most), Const(self.least))
-                    count += 1
-                    if count >= REMAINDERS:
-                        return
+                    yield op(name, op("mod", block.write(int(i)), m), int(rest[all_one[0]]))
 
     # ------------------------------------------------------------------------------ remainders and quotients
 
@@ -252,7 +251,7 @@ class Reader:
                         yield weighted_sum([(sign, block.write(int(i)))], shift) // Const(m)
 
 
-def threshold(block: Block, i: int, yes: np.ndarray, no: np.ndarray, whole: bool) -> Expr | None:
+def threshold(write: Callable[[], Expr], yes: np.ndarray, no: np.ndarray, whole: bool) -> Expr | None:
     """The test that an entry is above, or below, a number, if that tells `yes` from `no`."""
     if yes.min() > no.max():
         low, high, turned = float(no.max()), float(yes.min()), False
@@ -260,7 +259,7 @@ def threshold(block: Block, i: int, yes: np.ndarray, no: np.ndarray, whole: bool
         low, high, turned = float(yes.max()), float(no.min()), True
     else:
         return None
-    expr = block.write(i)
+    expr = write()
     if is_boolean(expr):
         return expr if not turned else opposite(expr) or op("eq", expr, 0)
     test = simplest_test(expr, low, high, whole=whole)

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.notation import affine_form, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank
-from weights2code.symbolic.search.readings import Reader, number
+from weights2code.symbolic.search.readings import Reader, level_of, number
 from weights2code.symbolic.search.searched import UNDONE, Searched
 from weights2code.symbolic.search.table import COST, EVIDENCE, INF, WITHIN, Goal, Left, evidence, joined, size
 from weights2code.symbolic.snapping import simplest
@@ -39,7 +39,7 @@ def bounds(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     y, slack, table = goal.middle, goal.slack, reader.table
     ends = float(y[known].min()), float(y[known].max())
     at = [goal.tight & (np.abs(y - end) <= 2 * slack + 1e-9) for end in ends]
-    least, most = (Const(_plain(y[group], slack)) for group in at)
+    least, most = (Const(level_of(y[group], slack)) for group in at)
     counts = np.unique(goal.coded, return_counts=True)[1]
     often = [OFTEN * counts[1], OFTEN * counts[-2]] if table.discrete else [2, 2]
     enough = [
@@ -56,16 +56,16 @@ def bounds(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
         yield Left("bounds", table, Goal(low, high), lambda e: op("min", op("max", e, least), most), 3)
 
 
-def _plain(values: np.ndarray, slack: float) -> float | int:
-    low, high = float(values.min()), float(values.max())
-    return simplest(0.5 * (low + high), max(slack - 0.5 * (high - low), 0.0) + 1e-9)  # pyright: ignore
-
-
 def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> Iterator[Left]:
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
-    if len(known) < 3 or goal.modulus is not None:
+    if len(known) < 3:
+        return
+    if goal.modulus is not None:  # it may be the least that is not negative
+        if len(goal.levels) < goal.modulus:
+            least = Goal(y - 1e-6, y + 1e-6).where(goal.tight)
+            yield Left("residue", table, least, lambda e: e, 0)
         return
     if table.discrete and goal.whole:
         least = int(y[known].min())

@@ -107,13 +107,6 @@ class Goal:
         """With nothing known but on these rows, a mask."""
         return replace(self, low=np.where(rows, self.low, -INF), high=np.where(rows, self.high, INF))
 
-    def less(self, values: np.ndarray) -> Goal:
-        """What is left when values are taken off."""
-        return replace(self, low=self.low - values, high=self.high - values)
-
-    def turned(self) -> Goal:
-        return replace(self, low=-self.high, high=-self.low)
-
     def key(self) -> bytes:
         scale = max(self.slack, 1e-9)
         ends = np.clip(np.stack([self.low, self.high]), -1e9, 1e9) / scale
@@ -173,9 +166,6 @@ class Table:
     def named(self) -> list[tuple[Var, np.ndarray, Domain]]:
         """The columns, each with its variable and its domain."""
         return list(zip(self.variables, self.X.T, self.domains, strict=True))
-
-    def column(self, variable: Var) -> np.ndarray:
-        return self.X[:, self.variables.index(variable)]
 
     @cached_property
     def codes(self) -> np.ndarray:
