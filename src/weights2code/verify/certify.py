@@ -151,8 +151,8 @@ def _tested(
     trial: Trial, domains: tuple[Domain, ...], seed: int, whole: bool, tolerance: float
 ) -> Certificate:
     lengths = ", ".join(map(str, trial.lengths))
-    method = f"free-running on {trial.agreement.sequences} sequences of length {lengths}, "
-    rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
+    method = f"run by itself on {trial.agreement.sequences} sequences of length {lengths}, "
+    rule = "right to the nearest whole number" if whole else f"within {tolerance:g} times the largest target"
     rule += " as long as no value reaches 2**53" if trial.outgrown else ""
     if trial.counterexample is None:
         method += f"every output {rule}"
