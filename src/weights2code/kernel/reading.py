@@ -57,13 +57,18 @@ def read_text(text: Text, inputs: Sequence[str], domains: Sequence[Domain]) -> R
     return _Reader(text, domains).recurrence(inputs)
 
 
+def _place(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
 class _Reader:
     def __init__(self, text: Text, domains: Sequence[Domain]) -> None:
         self.text, self.domains = text, domains
         self.bits: list[Expr] = []
         self.stored: dict[str, tuple[str, str, int]] = {}
         self.counted: dict[str, str] = {}
-        self.written: dict[str, tuple[int, int]] = {}  # where in the text something enters each table
+        # where in the text something enters each table, and which values of the same position
+        self.written: dict[str, tuple[tuple[int, int], set[str]]] = {}
 
     def recurrence(self, inputs: Sequence[str]) -> Recurrence:
         steps: dict[str, Definition] = {}
@@ -72,6 +77,9 @@ class _Reader:
             if name in steps:
                 raise Unsuited(f"{name} is assigned twice")
             steps[name] = definition
+            for table, (place, entering) in self.written.items():
+                if name in entering and place < _place(node):
+                    raise Unsuited(f"{name} enters {table} before it is computed")
         columns = {place: name for name, place in self.text.columns.items()}
         names = tuple(columns.get(place, f"unread{place}") for place in range(len(inputs)))
         found = Recurrence(
@@ -126,16 +134,17 @@ class _Reader:
         key, late = self._said(put["key"]), int(put.get("late") or 0)
         if table in self.written or self.text.tables[table] != ("dict" if "value" in put else "list"):
             raise Unsuited(f"{table} is written twice, or is no such table")
-        self.written[table] = node.lineno, node.col_offset
         if put.get("value", "") in ("", f"{table}.get({put['key']}, 0) + 1"):
             if not isinstance(key, Var) or key.lag or late:
                 raise Unsuited(f"{table} counts something else than a name at every position")
             self.counted[table] = key.name
+            self.written[table] = _place(node), {key.name}
             return True
         value = self._said(put["value"])
         if not isinstance(key, Var) or not isinstance(value, Var) or not key.lag == value.lag == late:
             raise Unsuited(f"{table} keeps more than one value, or at other positions than are read")
         self.stored[table] = key.name, value.name, key.lag
+        self.written[table] = _place(node), set() if late else {key.name, value.name}
         return True
 
     def _said(self, text: str) -> Expr:
@@ -178,7 +187,7 @@ class _Reader:
         ):
             raise Unsuited(f"{table} is never written, or is read otherwise")
         default = self._said(said.get("default", "0"))
-        before = self.written[table] < (node.lineno, node.col_offset)
+        before = self.written[table][0] < _place(node)
         if table in self.counted:
             if not before or default != Const(0) or said.get("whole") not in (None, table):
                 raise Unsuited(f"{table} counts otherwise")

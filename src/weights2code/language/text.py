@@ -168,8 +168,8 @@ class _Python(Writer):
     def number(self, value: Number) -> Written:
         # numbers of Python's own would go on exactly where everything else computes in float64
         large = isinstance(value, int) and abs(value) >= EXACT
-        text, *binding = Writer.number(self, float(value) if large else value)[:2]
-        return Written(re.sub("inf|nan", r"np.\g<0>", text), *binding)
+        found = Writer.number(self, float(value) if large else value)
+        return found._replace(text=re.sub("inf|nan", r"np.\g<0>", found.text))
 
     def truth(self, expr: Op) -> Written:
         text = self.condition(expr).text

@@ -37,8 +37,6 @@ KEPT, SHRUNK = 400, 12
 STATES, TAILS = 48, 4
 #: A generation of sequences that are changed, how many of them go on, and how many generations there are.
 POOL, THINNEST, GENERATIONS = 384, 48, 20
-#: Lengths in a row without a find, after which nothing shorter is looked for.
-MISSES = 12
 #: Sequences that a specification is asked, by how much whole numbers are wrong, the size of values up to
 #: which float64 loses no digit, and departures that are looked at for it.
 SPECIFIED, WRONG, SMALL, KEPT_BRIEFLY = 3000, 0.5, 2.0**50, 20
@@ -141,8 +139,6 @@ class Hunt:
         self.kept = 0
         self.shrink()
         self.every(LAST_SHARE)
-        self.shorter()
-        self.every(LAST_SHARE)
 
     def lengths(self) -> tuple[int, ...]:
         """The lengths that are looked at, as far as the target takes them."""
@@ -237,11 +233,9 @@ class Hunt:
                 break
         return list(ways.values())[:STATES]
 
-    def climb(self, length: int, generations: int = GENERATIONS, start: np.ndarray | None = None) -> None:
+    def climb(self, length: int, generations: int = GENERATIONS) -> None:
         """Change the sequences that come nearest to parting, until they do, or nothing more is gained."""
         before, pool = self.shortest, drawn(self.rng, self.domains, POOL, length)
-        if start is not None:
-            pool[: len(start)] = start[:POOL]
         for _ in range(generations):
             if self.left < len(pool) * self.each(length):
                 return
@@ -284,21 +278,6 @@ class Hunt:
                     row = int(np.where(wrong.any(1), wrong.argmax(1), len(x)).argmin())
                     return tries[row][: int(wrong[row].argmax()) + 1]
         return None
-
-    def shorter(self) -> None:
-        """Look for departures of each length below the shortest, while questions are left."""
-        length = misses = 0
-        while self.shortest and not self.proven and self.left > POOL and misses < MISSES:
-            if not self.exhaustive < length < self.shortest:
-                length = self.shortest - 1
-            before, near = self.shortest, [x for x in self.departed[:SHRUNK] if len(x) < 2 * length + 2]
-            self.climb(length, start=np.stack([self._cut(x, length) for x in near]) if near else None)
-            length -= 1
-            misses = misses + 1 if self.shortest == before else 0
-
-    def _cut(self, x: np.ndarray, length: int) -> np.ndarray:
-        """Some rows of a sequence in their order."""
-        return x[np.sort(self.rng.permutation(len(x))[:length])]
 
     def departures(self, count: int = 5) -> list[Departure]:
         """The shortest that were found, each of them other rows."""
