@@ -16,7 +16,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
-from weights2code.data.by_key import telling_apart
 from weights2code.effort import TimeUp, within, work
 from weights2code.errors import InputError, NotExtracted, Reason
 from weights2code.extraction.alternatives import alternatives
@@ -39,6 +38,7 @@ from weights2code.results import Outcome, certificate_dict, leave_files, read_ru
 from weights2code.run_folder import CERTIFICATE, LATEX, METRICS, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.views.by_key import telling_apart
 from weights2code.views.guessing import Guess
 from weights2code.views.hidden import States, as_far_back, problem_in, remembered
 

@@ -12,6 +12,7 @@ from weights2code.extraction.values import Log
 from weights2code.language import BITS, Domain, Recurrence, Step, Var, integers, op
 from weights2code.verify.residuals import flips
 from weights2code.views.agenda import Agenda
+from weights2code.views.by_key import telling_apart
 from weights2code.views.evidence import Evidence
 from weights2code.views.families import UPDATES, Source, updated
 from weights2code.views.features import BEFORE, Feature, View, priced
@@ -37,6 +38,20 @@ def test_rows_that_agree_and_differ_contradict_and_chance_is_counted():
     assert found == 0
     assert chance > 100
     assert tuple(seen.contradicted([np.arange(500.0)])) == (0, 0)  # nobody agrees: that shows nothing
+
+
+def test_what_an_output_needs_is_found_and_the_dearest_of_equivalent_columns_goes_first():
+    rng = np.random.default_rng(0)
+    bits, never = rng.integers(0, 2, (400, 5)).astype(float), rng.integers(0, 10**6, (400, 4)).astype(float)
+    for used in ([], [2], [0, 3], [1, 2, 4]):
+        target = bits[:, used].sum(1) % 2 if used else np.ones(400)
+        assert Evidence(target).needed(bits.T, [1.0] * 5) == used
+    twice = bits[:, [0, 1, 0]].T
+    assert Evidence(bits[:, 0]).needed(twice, [1.0, 1.0, 3.0]) == [0]
+    assert Evidence(bits[:, 0]).needed(twice, [3.0, 1.0, 1.0]) == [2]
+    few = np.column_stack([bits[:, :2], never])
+    assert sorted(Evidence(few[:, 0] * 2 + few[:, 1]).needed(few.T, [1.0] * 6)) == [0, 1]
+    assert Evidence(never.sum(1)).needed(never.T, [1.0] * 4) == [0, 1, 2, 3]  # nobody agrees: all are kept
 
 
 def test_what_is_not_needed_goes_and_little_evidence_waits():
@@ -159,3 +174,25 @@ def test_labels_drawn_at_random_give_no_rule():
     x, y = rng.integers(0, 2, (2, 60, 20, 1)).astype(float)
     problem = from_lists(list(x), list(y), ("x",), ("y",), seed=0)
     assert next(Search(problem, Log(), effort=2.0).rules(), None) is None
+
+
+def test_columns_that_tell_sequences_apart_in_rows_that_were_taken_for_one():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(0, 6, 1200), rng.integers(-3, 6, 1200)])
+    many = np.column_stack([np.random.default_rng(1).integers(0, 300, 1200), x[:, 1]])
+    stock, of_each, seen, before = dict.fromkeys(range(6), 0), [], set(), []
+    for article, quantity in x.tolist():
+        stock[article] += quantity
+        of_each.append(stock[article])
+    for article in many[:, 0].tolist():
+        before.append(article in seen)
+        seen.add(article)
+    for read, y, keys in (
+        (x, of_each, ["article"]),
+        (many, before, ["article"]),
+        (x, np.cumsum(x[:, 1]), []),  # one total is one sequence
+        (x, np.random.default_rng(2).integers(0, 2, 1200), []),
+    ):
+        target = np.array(y, float)[:, None]
+        names = ("article", "quantity")
+        assert telling_apart(from_lists([read.astype(float)], [target], names, ("y",), seed=0)) == keys

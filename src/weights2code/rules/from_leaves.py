@@ -14,7 +14,6 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Recurrence, Step, Var
 from weights2code.rules.assembly import Reads
@@ -24,6 +23,7 @@ from weights2code.rules.starts import known_domains, unusual_starts, usual_start
 from weights2code.symbolic.engine import Candidate, preference
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
+from weights2code.views.evidence import Evidence
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
 #: whole windows, which takes a share of the time. The most that even these are asked of.
@@ -114,11 +114,12 @@ def needed_leaves(assembly: Reads, problem: Problem, row: int) -> tuple[Var, ...
     while leaves and not len(target):  # no position has all of them, so that no rule can need the farthest
         leaves = tuple(leaf for leaf in leaves if leaf.lag < max(leaf.lag for leaf in leaves))
         columns, target = table(assembly, problem.training, leaves, row)
-    if not determines(columns, target)[0]:
+    seen = Evidence(target)
+    if seen.contradicted(columns.T)[0]:
         text = f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
         raise NotExtracted(text, Reason.UNDETERMINED)
-    costs = [leaf_cost(leaf, problem) for leaf in leaves]
-    return tuple(leaves[i] for i in needed(columns, target, costs))
+    kept = seen.needed(columns.T, [leaf_cost(leaf, problem) for leaf in leaves])
+    return tuple(leaves[i] for i in sorted(kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,41 @@ class Evidence:
         code, _ = self.group(columns)
         return self._minorities(code, self.label), self._minorities(code, self._rng.permutation(self.label))
 
+    def enough(self, columns: Sequence[np.ndarray]) -> bool:
+        """Whether no rows that agree in them contradict each other, where many would by chance."""
+        found, chance = self.contradicted(columns)
+        return found == 0 and chance >= EXPECTED
+
+    def smallest(self, columns: Sequence[np.ndarray], costs: Sequence[float]) -> list[int]:
+        """The places of those that are needed, of enough columns, the dearest left out first."""
+        kept = list(range(len(columns)))
+        for place in sorted(kept, key=lambda place: -costs[place]):
+            rest = [other for other in kept if other != place]
+            if self.enough([columns[other] for other in rest]):
+                kept = rest
+        return kept
+
+    def needed(self, columns: Sequence[np.ndarray], costs: Sequence[float]) -> list[int]:
+        """The same of columns that rows may hardly agree in: then those are taken one by one that resolve the
+        most contradictions; all of them where that shows nothing."""
+        if self.labels == 1:
+            return []
+        if self.enough(columns):
+            return self.smallest(columns, costs)
+        chosen: list[int] = []
+        while len(chosen) < len(columns):
+            context = self.context([columns[place] for place in chosen])
+            if not context.found:
+                break
+            left, kept = context.left(np.stack(columns))
+            worth = np.where(kept > 0, left / np.maximum(kept, 1e-9), 1.0) + 0.01 * np.array(costs)
+            worth[chosen] = np.inf
+            chosen.append(int(worth.argmin()))
+        some = [columns[place] for place in chosen]
+        if not self.enough(some):
+            return list(range(len(columns)))
+        return [chosen[place] for place in self.smallest(some, [costs[place] for place in chosen])]
+
     def _minorities(self, code: np.ndarray, label: np.ndarray) -> int:
         charge(2 * COMPARED * len(code))
         both = np.sort(code * self.labels + label)
