@@ -185,7 +185,7 @@ def test_the_last_resort_says_that_the_time_is_up(summed):
     with within(-1.0):
         assert list(last_resort([trained], problem, log)) == []
     assert [attempt.reason for attempt in log.attempts] == [Reason.NO_TIME]
-    assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached"
+    assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached."
 
 
 def test_a_defect_of_one_proposer_leaves_the_others(summed, monkeypatch):
