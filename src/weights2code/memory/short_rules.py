@@ -24,9 +24,8 @@ from weights2code.simplify.cost import cost
 
 #: Parts of formulas that are combined with each other, and parts of what is read with those of the state.
 MOST_PARTS, MOST_READ = 160, 1200
-#: Conditions and branches of a choice, and of one within another.
+#: Conditions and branches of a choice.
 CONDITIONS, BRANCHES = 90, 48
-NESTED_CONDITIONS, NESTED_BRANCHES = 24, 9
 #: Start values that are tried.
 MOST_STARTS = 10
 #: What a value costs that is read again.
@@ -156,7 +155,7 @@ def pairs(walk: Walk, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _choices(
     walk: Walk, parts: tuple[list[Expr], np.ndarray], start: int
 ) -> Iterator[tuple[np.ndarray, Expr]]:
-    """One thing or another, by one condition or by two that are asked in turn."""
+    """One thing or another, by one condition."""
     formulas, tables = parts
     truths = np.flatnonzero(((tables == 0) | (tables == 1)).all(1) & (np.ptp(tables, axis=1) > 0))
     asked, branches = truths[:CONDITIONS], np.arange(min(BRANCHES, len(formulas)))
@@ -166,28 +165,10 @@ def _choices(
     def choice(at: np.ndarray, cell: np.ndarray) -> np.ndarray:
         return np.where(tables[condition[at], cell], tables[yes[at], cell], tables[no[at], cell])
 
-    some = False
-    outers = _outers(walk.states)[:3]
-    for outer, written in outers:
+    for outer, written in _outers(walk.states)[:3]:
         for index, values in _kept(walk, choice, np.flatnonzero(yes != no), outer, start):
             made = op("where", formulas[condition[index]], formulas[yes[index]], formulas[no[index]])
-            some = True
             yield values, written(made)
-    if some or time_is_up():
-        return
-    asked, branches = truths[:NESTED_CONDITIONS], np.arange(min(NESTED_BRANCHES, len(formulas)))
-    grids = np.meshgrid(asked, asked, branches, branches, branches, indexing="ij")
-    one, two, a, b, c = (grid.reshape(-1) for grid in grids)
-
-    def nested(at: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        rest = np.where(tables[two[at], cell], tables[b[at], cell], tables[c[at], cell])
-        return np.where(tables[one[at], cell], tables[a[at], cell], rest)
-
-    different = np.flatnonzero((one != two) & (b != c))
-    for outer, written in outers:
-        for i, values in _kept(walk, nested, different, outer, start):
-            rest = op("where", formulas[two[i]], formulas[b[i]], formulas[c[i]])
-            yield values, written(op("where", formulas[one[i]], formulas[a[i]], rest))
 
 
 def _kept(

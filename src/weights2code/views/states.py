@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.language import Expr, Step, Var
+from weights2code.language import Expr, Step, Var, infer
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.folding import machine_of
@@ -16,6 +16,7 @@ from weights2code.memory.machine import Machine
 from weights2code.memory.orders import orders
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.views.families import EARLIER
 from weights2code.views.features import Feature
 
@@ -33,11 +34,30 @@ def states(problem: Problem) -> Iterator[Feature]:
         return
     state, reads = Var("state'", 1), tuple(Var(name) for name in problem.inputs)
     for found in numbered(machine, state, reads)[:RULES]:
+        rule = _of_texts(found, machine, state, problem) if problem.categories else found.rule
+        if rule is None:
+            continue
         start = (("state'", float(found.numbers[0])),) if found.numbers[0] else ()
-        step = Step("state'", found.rule)
-        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (step,), start)
+        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(rule), (Step("state'", rule),), start)
         yield made
         yield made.at(1, EARLIER)
+
+
+def _of_texts(found: ShortRule, machine: Machine, state: Var, problem: Problem) -> Expr | None:
+    """A rule of these numbers that computes with no text."""
+    before, read, after, _ = transitions(machine, found.numbers[:, None])
+    domains = infer(before[:, 0]), *problem.domains
+    reads = tuple(Var(name) for name in problem.inputs)
+    front = search_over_texts(
+        np.hstack([before, read]),
+        after[:, 0],
+        variables=(state, *reads),
+        domains=domains,
+        answer=infer(after[:, 0]),
+        tolerance=1e-6,
+        effort=OF_MORE,
+    )
+    return next((candidate.expr for candidate in front if candidate.exact), None)
 
 
 def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: bool = False) -> list[ShortRule]:
