@@ -79,8 +79,8 @@ def _kinds(parts: Parts, symbols: int) -> Iterator[tuple[Expr | None, np.ndarray
 def _numbers(
     machine: Machine, walk: Walk, parts: Parts, leading: np.ndarray, other: np.ndarray
 ) -> np.ndarray | None:
-    """Numbers that the shortest part, or two, gives the states along the leading transitions, if these come to
-    all but the dead end, and a part is right on the other ones."""
+    """Numbers that the shortest part, or two, gives the states along the leading transitions, if these lead
+    to all but the dead end, and a part is right on the other ones."""
     steps = Walk.along(
         replace(machine, moves=np.where(leading, machine.moves, NOWHERE)), walk.apart, walk.states
     ).steps
