@@ -7,8 +7,8 @@ import pytest
 
 from weights2code.data import Layout
 from weights2code.explain import ByValue, FixedOffset, match_heads
-from weights2code.explain.by_value import Decision, Held, decided
-from weights2code.explain.routing import attended, match
+from weights2code.explain.by_value import Decision, Held
+from weights2code.explain.routing import match
 from weights2code.graph import RouterNode
 from weights2code.language import Var
 from weights2code.language.evaluation import evaluate
@@ -109,16 +109,6 @@ def test_a_value_from_anywhere() -> None:
     made = found.hypothesis.combined([Var("q"), Var("v")], units)
     assert float(evaluate(made, {Var("q"): np.array(1.0), Var("v"): np.array(0.0)})) == 3.0
     assert match(node, np.random.default_rng(0).uniform(0, 1, (200, 20, 2)), 8).hypothesis is None
-
-
-def test_positions_can_be_weighed() -> None:
-    values = bits()
-    tree = decided(AND, values, attended(AND, values))
-    assert tree is not None
-    assert tree.tree.role == "query"
-    where_one = (values[..., 0] == 1).astype(float)
-    assert decided(AND, values, attended(AND, values), weight=where_one) is None  # there it is an offset
-    assert decided(AND, np.ones((20, 5, 2)), (0,)) is None  # nothing is left to ask
 
 
 @pytest.mark.parametrize("node", [AND, TWICE])

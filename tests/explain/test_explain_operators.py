@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from weights2code.data import Layout, Problem, from_arrays
-from weights2code.explain import OperatorFit, explain_operator, match_heads, stream_values
+from weights2code.explain import OperatorFit, explain_operator, stream_values
 from weights2code.explain.operators import operator_tolerance
-from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode
 from weights2code.language import Var, evaluate
 
 DISTANCE = ([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0], [1.0, 1.0], 0.0)
@@ -93,15 +93,3 @@ def test_the_tolerance_follows_the_weight_in_the_head():
     assert narrow == pytest.approx(0.02)
     unread = replace(graph, head=np.zeros((1, 4)))
     assert operator_tolerance(unread, 2, outputs, problem) == pytest.approx(1.0)
-
-
-def test_only_live_operators_are_explained():
-    graph = graph_of(DISTANCE)
-    router = RouterNode("V3_Attn_L1H0", "location", {"value": 2}, 1)
-    dead = OperatorNode("V4_MLP_L1M0", (0, 3), np.eye(2), np.zeros(2), np.ones(2), 0.0)
-    graph = replace(graph, nodes=(*graph.nodes, router, dead), head=np.array([[0, 0, 0, 1.0, 0, 0.0]]))
-    problem = problem_of(graph)
-    explained = match_heads(graph, problem.validation).explain(problem, 2.0)
-    assert graph.live() == (0, 1, 2, 3)
-    assert set(explained.operators) == {2}
-    assert set(explained.routers) == {3}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -16,10 +15,8 @@ from weights2code.errors import NotExtracted
 from weights2code.language import Recurrence, Var
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import (
-    checked_sequences,
     direct_recurrences,
     needed_leaves,
-    reproduces,
     settle_start,
 )
 from weights2code.rules.starts import start_candidates
@@ -203,16 +200,3 @@ def test_start_values_that_are_tried(started):
     assert not {"first", 3.25} & {*start_candidates("y", problem, assembly)}
     assembly.start["y"] = 3.2500004  # as training found it
     assert 3.25 in start_candidates("y", problem, assembly)
-
-
-def test_sequences_with_a_true_start_are_looked_at_first(started):
-    problem, _ = started(rule(y="x[t]"), whole(4, count=40))
-    cut = replace(problem.validation, context=np.array([3] * 15 + [0] * 5))
-    assert checked_sequences(cut).given.tolist() == [0] * 5 + [3] * 15
-
-
-def test_reproduction_runs_free(started):
-    problem, _ = started(rule(y="x[t] + y[t-1]"), whole(4, count=40))
-    assert reproduces(rule(y="x[t] + y[t-1]"), problem.validation, problem)
-    # right at each step if it were given the past, but not by itself
-    assert not reproduces(rule(y="x[t] + y[t-1]*1.0005"), problem.validation, problem)

@@ -14,8 +14,7 @@ from weights2code.verify.residuals import flips
 from weights2code.views.agenda import Agenda
 from weights2code.views.by_key import telling_apart
 from weights2code.views.evidence import Evidence
-from weights2code.views.families import UPDATES, Source, updated
-from weights2code.views.features import BEFORE, Feature, View, priced
+from weights2code.views.features import BEFORE, Feature
 from weights2code.views.rows import Rows
 
 X = Var("x")
@@ -62,38 +61,12 @@ def test_what_is_not_needed_goes_and_little_evidence_waits():
     assert seen.thin(lags) > seen.thin(lags[:2])
 
 
-def test_a_register_is_offered_as_it_is_and_one_step_earlier():
-    problem = problem_of(rule(y=X))
-    source = Source(problem, problem.training)
-    assert any(not update.running for update in UPDATES)
-    batch = next(updated(source, running=False))
-    values, many = batch.values(), len(batch.chosen)
-    now, before = batch.feature(0), batch.feature(many)
-    assert (now.read.lag, before.read.lag) == (0, 1)
-    assert before.cost > now.cost
-    assert np.array_equal(values[many][:, 1:], values[0][:, :-1])
-    names = source.names
-    for place in (0, many):
-        assert np.array_equal(batch.feature(place).values(source.sequences, names), values[place])
-    some = batch.some(np.array([many]))
-    assert some.feature(0) == now
-
-
 def test_what_lies_before_the_start_is_nothing_unless_a_register_says_it():
     step = Step("s'", Var("s'", 1) + X)
     sequences = from_arrays(np.ones((1, 3, 1)), np.zeros((1, 3, 1)))
     register = Feature("register", Var("s'", 1), 1.0, (step,), (("s'", 5.0),))
     assert register.values(sequences, ("x", "y")).tolist() == [[5.0, 6.0, 7.0]]
     assert Feature("visible", Var("x", 1), 1.0).values(sequences, ("x", "y"))[0, 0] == BEFORE
-
-
-def test_features_of_one_kind_are_cheaper_together_and_equal_steps_are_one():
-    steps = (Step("total'", Var("total'", 1) + X.equals(value)) for value in (0, 1))
-    counts = [Feature("running", Var("total'"), 3.0, (step,), like="x") for step in steps]
-    assert priced(counts) == pytest.approx(4.5)
-    view = View.of(problem_of(rule(y=X)), [(*counts, counts[0])])
-    assert [step.name for step in view.steps] == ["total", "total2"]
-    assert view.leaves == ((Var("total"), Var("total2")),)
 
 
 def test_the_agenda_gives_what_is_cheap_first_and_comes_back_with_more_effort():
@@ -132,15 +105,6 @@ def test_what_is_remembered_is_found_from_rows(steps: str, high: int, family: st
     words, found = next(Search(problem, Log()).rules())
     assert family in words
     assert np.array_equal(found.run(problem.validation.x), problem.validation.y)
-
-
-def test_what_is_hopeless_does_not_keep_families_closed():
-    agenda = Agenda(Rows.of(problem_of(rule(y=X)))[0])
-    while (asked := agenda.take()) is None:
-        agenda.open()
-    agenda.next_family = 100.0
-    agenda.drop(asked)
-    assert agenda.hungry
 
 
 def test_reals_lie_near_a_plane_through_their_neighbours():

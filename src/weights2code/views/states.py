@@ -8,8 +8,8 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.language import Expr, Step, Var, infer
-from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.by_kinds import rules_by_kinds
+from weights2code.memory.circles import rules_by_multiples
 from weights2code.memory.folding import machine_of
 from weights2code.memory.formulas import formula_of, table_of, transitions
 from weights2code.memory.machine import Machine
@@ -73,7 +73,7 @@ def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: boo
         return table_of(columns, target, (state, *reads))
 
     found = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
-    found = found or rules_by_actions(machine, state, reads)
+    found = found or rules_by_multiples(machine, state, reads)
     if not found and not quick:
         found = short_rules(machine, state, reads, plain=False)
         if not found and machine.states <= FEW_STATES:
