@@ -42,8 +42,7 @@ def rules_by_kinds(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list
     if len(ends) != 1 or ends[0] == 0:
         return []
     alive = machine.moves != ends[0]
-    walk = Walk.along(machine, ~np.eye(machine.states, dtype=bool), machine.states)
-    walk = replace(walk, room=ROOM * machine.states)
+    walk = Walk.along(machine, ROOM * machine.states)
     parts = parts_of(walk, state, reads)
     found: list[ShortRule] = []
     for condition, truth in _kinds(parts, len(machine.symbols)):
@@ -81,10 +80,9 @@ def _numbers(
 ) -> np.ndarray | None:
     """Numbers that the shortest part, or two, gives the states along the leading transitions, if these lead
     to all but the dead end, and a part is right on the other ones."""
-    steps = Walk.along(
-        replace(machine, moves=np.where(leading, machine.moves, NOWHERE)), walk.apart, walk.states
-    ).steps
-    if sum(new for *_, new in steps) < machine.states - 2:
+    led = replace(machine, moves=np.where(leading, machine.moves, NOWHERE))
+    walk = Walk.along(led, walk.room)
+    if sum(new for *_, new in walk.steps) < machine.states - 2:
         return None
     formulas, tables = parts
     costs, (first, second) = np.array([cost(formula) for formula in formulas]), pairs(walk, tables)
@@ -98,7 +96,7 @@ def _numbers(
             return PAIRS[name](tables[first[at], cell], tables[second[at], cell])
 
         made = costs if name is None else costs[first] + costs[second]
-        which, numbers = followed(replace(walk, steps=steps), values, np.arange(len(made)), None, 0)
+        which, numbers = followed(walk, values, np.arange(len(made)), None, 0)
         which, numbers = which[:MOST_FITTING], numbers[:MOST_FITTING].astype(int)
         for place, rest in _looked_up(tables, numbers, rows, len(machine.symbols)):
             total = made[which[place]] + costs[rest]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -19,13 +18,11 @@ from weights2code.effort import time_is_up
 from weights2code.language import Expr, Op, Var, compile_numpy, op
 from weights2code.memory.formula_parts import PAIRS, parts_of
 from weights2code.memory.machine import NOWHERE, Machine
-from weights2code.memory.walk import At, Walk, followed
+from weights2code.memory.walk import ROOM, At, Walk, followed
 from weights2code.simplify.cost import cost
 
 #: Parts of formulas that are combined with each other, and parts of what is read with those of the state.
 MOST_PARTS, MOST_READ = 160, 1200
-#: Conditions and branches of a choice.
-CONDITIONS, BRANCHES = 90, 48
 #: Start values that are tried.
 MOST_STARTS = 10
 #: What a value costs that is read again.
@@ -56,30 +53,13 @@ def _leaves(formula: Expr) -> int:
     return int(isinstance(formula, Var))
 
 
-def short_rules(
-    machine: Machine,
-    state: Var,
-    reads: tuple[Var, ...],
-    apart: np.ndarray | None = None,
-    count: int | None = None,
-    *,
-    plain: bool = True,
-    choices: bool = True,
-) -> list[ShortRule]:
-    """Formulas that are the machine up to the names of its states, shortest first.
-
-    Where not all states need be told apart, `apart` (state, state) says which, and `count` how many numbers
-    will about do. Choices take most of the time; they may be left out, or looked for alone.
-    """
-    if apart is None or count is None:
-        apart, count = ~np.eye(machine.states, dtype=bool), machine.states
-    walk = Walk.along(machine, apart, count)
+def short_rules(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
+    """Formulas that are the machine up to the names of its states, shortest first."""
+    walk = Walk.along(machine, machine.states + ROOM)
     parts = parts_of(walk, state, reads)
     found: dict[bytes, ShortRule] = {}
-    for start in range(min(count, MOST_STARTS)):
-        ways = [_fitting(walk, parts, start)] if plain else []
-        ways += [_choices(walk, parts, start)] if choices else []
-        for values, formula in chain(*ways):
+    for start in range(min(machine.states, MOST_STARTS)):
+        for values, formula in _fitting(walk, parts, start):
             candidate = ShortRule(values.astype(float), formula)
             key = values.tobytes()
             if key in found and found[key].cost <= candidate.cost:
@@ -150,25 +130,6 @@ def pairs(walk: Walk, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     grids = [*np.meshgrid(few, few), *np.meshgrid(*some), *np.meshgrid(*reversed(some))]
     first, second = (np.concatenate([grid.reshape(-1) for grid in grids[side::2]]) for side in (0, 1))
     return first, second
-
-
-def _choices(
-    walk: Walk, parts: tuple[list[Expr], np.ndarray], start: int
-) -> Iterator[tuple[np.ndarray, Expr]]:
-    """One thing or another, by one condition."""
-    formulas, tables = parts
-    truths = np.flatnonzero(((tables == 0) | (tables == 1)).all(1) & (np.ptp(tables, axis=1) > 0))
-    asked, branches = truths[:CONDITIONS], np.arange(min(BRANCHES, len(formulas)))
-    grids = np.meshgrid(asked, branches, branches, indexing="ij")
-    condition, yes, no = (grid.reshape(-1) for grid in grids)
-
-    def choice(at: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        return np.where(tables[condition[at], cell], tables[yes[at], cell], tables[no[at], cell])
-
-    for outer, written in _outers(walk.states)[:3]:
-        for index, values in _kept(walk, choice, np.flatnonzero(yes != no), outer, start):
-            made = op("where", formulas[condition[index]], formulas[yes[index]], formulas[no[index]])
-            yield values, written(made)
 
 
 def _kept(

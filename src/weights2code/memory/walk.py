@@ -29,16 +29,15 @@ At = Callable[[np.ndarray, np.ndarray], np.ndarray]
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
     """Transitions in an order in which the state that one leaves is known, and whether they come to a new
-    one; which states must have different numbers, how many numbers will do, and how many there may be."""
+    one; how many states there are, and how many numbers they may have."""
 
     states: int
     symbols: np.ndarray
     steps: list[tuple[int, int, int, bool]]
-    apart: np.ndarray
     room: int
 
     @staticmethod
-    def along(machine: Machine, apart: np.ndarray, count: int) -> Walk:
+    def along(machine: Machine, room: int) -> Walk:
         chosen = some_symbols(machine)
         known, order, steps = {0}, [0], []
         for state in order:
@@ -50,7 +49,7 @@ class Walk:
                 if after not in known:
                     known.add(after)
                     order.append(after)
-        return Walk(count, machine.symbols[chosen], steps, apart, count + ROOM)
+        return Walk(machine.states, machine.symbols[chosen], steps, room)
 
 
 def some_symbols(machine: Machine) -> list[int]:
@@ -82,7 +81,7 @@ def followed(
     `outer` is what is done to their values.
     """
     symbols = len(walk.symbols)
-    values = np.full((len(formulas), len(walk.apart)), -1, np.int16)
+    values = np.full((len(formulas), walk.states), -1, np.int16)
     values[:, 0] = start
     for state, place, after, new in walk.steps:
         if not len(formulas):
@@ -92,8 +91,7 @@ def followed(
         result = result if outer is None else outer(result)
         if new:
             fine = (result >= 0) & (result < walk.room)
-            others = np.flatnonzero(walk.apart[after])
-            fine &= (values[:, others] != result[:, None]).all(1)
+            fine &= (values != result[:, None]).all(1)
             values, formulas = values[fine], formulas[fine]
             values[:, after] = result[fine]
         else:

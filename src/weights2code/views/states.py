@@ -72,12 +72,10 @@ def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: boo
     def table(columns: np.ndarray, target: np.ndarray) -> Expr | None:
         return table_of(columns, target, (state, *reads))
 
-    found = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
+    found = short_rules(machine, state, reads) or rules_by_kinds(machine, state, reads)
     found = found or rules_by_multiples(machine, state, reads)
-    if not found and not quick:
-        found = short_rules(machine, state, reads, plain=False)
-        if not found and machine.states <= FEW_STATES:
-            found = _in_order(machine, formula)
+    if not found and not quick and machine.states <= FEW_STATES:
+        found = _in_order(machine, formula)
     return found or _in_order(machine, table, 1 if quick else None)
 
 
