@@ -11,8 +11,6 @@ from weights2code.language import Const, Expr, Op, Var, op
 from weights2code.memory.walk import Walk
 from weights2code.simplify.cost import cost
 
-#: Factors of single values in a sum of what is read.
-FACTORS = (0, 1, -1, 2, 3)
 #: Numbers that parts may have.
 LARGEST = 10_000
 
@@ -54,28 +52,7 @@ def parts_of(walk: Walk, state: Var, reads: tuple[Var, ...]) -> tuple[list[Expr]
             continue
         for name, function in PAIRS.items():
             parts.add(Op(name, (one, two)), function(a, b))
-    if 1 < len(reads) <= 4:
-        for factors in product(FACTORS, repeat=len(reads)):
-            if sum(factor != 0 for factor in factors) > 1:
-                formula, values = _weighted(factors, single[1:])
-                parts.add(formula, values)
     return parts.table()
-
-
-def _weighted(factors: tuple[int, ...], values: list[tuple[Expr, np.ndarray]]) -> tuple[Expr, np.ndarray]:
-    """A sum of what is read, positive terms first."""
-    total: Expr | None = None
-    terms = sorted(zip(factors, values, strict=True), key=lambda term: term[0] < 0)
-    for factor, (formula, _) in terms:
-        if not factor:
-            continue
-        term = formula if abs(factor) == 1 else Const(abs(factor)) * formula
-        if total is None:
-            total = term if factor > 0 else -term
-        else:
-            total = total + term if factor > 0 else total - term
-    assert total is not None
-    return total, sum((factor * a for factor, (_, a) in terms), np.zeros_like(values[0][1]))
 
 
 def _with_constants(formula: Expr, a: np.ndarray, states: int) -> Iterator[tuple[Expr, np.ndarray]]:
