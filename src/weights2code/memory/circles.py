@@ -11,9 +11,8 @@ from math import gcd
 import numpy as np
 
 from weights2code.language import Var
-from weights2code.memory.formulas import formula_of
+from weights2code.memory.formulas import ShortRule, formula_of
 from weights2code.memory.machine import NOWHERE, Machine
-from weights2code.memory.short_rules import ShortRule
 
 #: Effort for the formula of an action, in seconds of a usual machine.
 EFFORT = 0.5

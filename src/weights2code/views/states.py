@@ -8,23 +8,22 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.language import Expr, Step, Var, infer
-from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.circles import rules_by_multiples
 from weights2code.memory.folding import machine_of
-from weights2code.memory.formulas import formula_of, table_of, transitions
+from weights2code.memory.formulas import SHORT, ShortRule, formula_of, table_of, transitions
 from weights2code.memory.machine import Machine
 from weights2code.memory.orders import orders
-from weights2code.memory.short_rules import ShortRule, short_rules
+from weights2code.memory.stacks import rules_of_stacks
 from weights2code.simplify.cost import cost
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.views.families import EARLIER
 from weights2code.views.features import Feature
 
 #: Rules of a machine that are features, and states of one whose rule may be a formula in some order.
-RULES, FEW_STATES = 3, 8
-#: Effort for the formula of two states, whose order does not matter, and of more, in seconds of a usual
-#: machine.
-OF_TWO, OF_MORE = 1.5, 0.5
+RULES, FEW_STATES = 3, 16
+#: Effort for the formula of two states, whose order does not matter, of more, and of any where it is to be
+#: quick, in seconds of a usual machine.
+OF_TWO, OF_MORE, OF_QUICK = 1.5, 0.5, 0.1
 
 
 def states(problem: Problem) -> Iterator[Feature]:
@@ -66,15 +65,17 @@ def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: boo
     What is found fast is all if it is to be `quick`.
     """
 
+    effort = OF_QUICK if quick else OF_TWO if machine.states == 2 else OF_MORE
+
     def formula(columns: np.ndarray, target: np.ndarray) -> Expr | None:
-        return formula_of(columns, target, (state, *reads), OF_TWO if machine.states == 2 else OF_MORE)
+        return formula_of(columns, target, (state, *reads), effort)
 
     def table(columns: np.ndarray, target: np.ndarray) -> Expr | None:
         return table_of(columns, target, (state, *reads))
 
-    found = short_rules(machine, state, reads) or rules_by_kinds(machine, state, reads)
-    found = found or rules_by_multiples(machine, state, reads)
-    if not found and not quick and machine.states <= FEW_STATES:
+    found = rules_by_multiples(machine, state, reads)
+    found = found or ([] if quick else rules_of_stacks(machine, state, reads))
+    if not found and machine.states <= FEW_STATES:
         found = _in_order(machine, formula)
     return found or _in_order(machine, table, 1 if quick else None)
 
@@ -89,4 +90,6 @@ def _in_order(
         rule = rule_of(np.hstack([before, read]), after[:, 0])
         if rule is not None:
             found.append(ShortRule(numbers, rule))
+            if found[-1].cost <= SHORT:
+                break
     return sorted(found, key=lambda one: one.cost)[:1]
