@@ -48,9 +48,10 @@ ROUNDS = 2
 
 def of_rung(trained: Trained, problem: Problem, log: Log) -> Iterator[Extraction]:
     """What the members of a rung give: exact rules first, then what the errors of own data allow."""
-    for regime in (Regime.EXACT, problem.inexact()):
-        found = regime and extract(trained, problem, regime, log)
-        if found:
+    inexact = problem.inexact()
+    for regime in (Regime.EXACT, *([inexact] if inexact else [])):
+        found = extract(trained, problem, regime, log)
+        if found is not None:
             yield found
             if found.certificate.verified:
                 return
