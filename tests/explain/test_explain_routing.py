@@ -19,7 +19,7 @@ from weights2code.explain import (
     compare_hypotheses,
     match_heads,
 )
-from weights2code.explain.routing import evidence, match
+from weights2code.explain.routing import match
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 
 LENGTH = 10
@@ -137,17 +137,6 @@ def test_on_monotone_data_the_simpler_of_two_equal_hypotheses_wins():
     data = np.concatenate([np.sort(numbers(), 1), numbers(seed=1)[:20]])
     assert matched(among(range(2), slope=100.0), data)[0] == WindowedExtremum(2, True)
     assert 0.8 < dict(compare_hypotheses(among(range(2), slope=100.0), data))[FixedOffset(0)].agreement < 0.99
-
-
-def test_evidence_at_the_start_is_kept_apart():
-    """Without a null slot a head looks at the first value where its offset leaves the sequence."""
-    node = pointer(np.where(OFFSETS == 2, 0.0, -10.0 - OFFSETS), -1000.0)
-    found, seen = matched(node, numbers())
-    assert (found, seen.agreement, seen.at_start, seen.anywhere) == (FixedOffset(2), 1.0, 0.0, 0.8)
-    started = location(2, 0.5)
-    for start, right in ((0.5, 1.0), (0.0, 0.0)):
-        seen = evidence(FixedOffset(2, start), started, numbers(), started.compute(numbers()))
-        assert (seen.at_start, seen.agreement) == (right, 1.0)
 
 
 # -- heads that match nothing --------------------------------------------------------------------------------

@@ -65,15 +65,6 @@ def test_rows_fold_into_the_machine_that_they_come_from(
     assert found.seen.sum() == count * length
 
 
-def test_few_rows_fold_better_where_the_evidence_is():
-    parts = [sequences_of(60, seed=seed) for seed in range(8)]
-    first = [merged(part, READS) for part in parts]
-    evident = [merged(part, READS, 0.0) for part in parts]
-    right = [sum(found is not None and found.states == 7 for found in some) for some in (first, evident)]
-    assert right[1] > right[0]
-    assert all(m is None or not m.wrong(part).any() for part, m in zip(parts, evident, strict=True))
-
-
 @pytest.mark.slow
 def test_a_few_wrong_labels_are_no_states():
     right = sequences_of()
@@ -121,20 +112,6 @@ def test_an_open_transition_leads_to_the_dead_end_and_a_known_one_stays():
         assert with_dead_ends(one, data).moves.tolist() == known.moves.tolist()
     without = accepting([[0, 1], [1, 0]])
     assert with_dead_ends(without, bits([[0, 1, 1, 0]] * 9, [[1, 0, 1, 1]] * 9)) is without
-
-
-@pytest.mark.slow
-def test_brackets_of_two_kinds_are_found_from_few_rows():
-    task = get("dyck_2_depth_2")
-    data = from_arrays(*task.sample(400, length=12, seed=2))
-    fresh = from_arrays(*task.sample(200, length=50, seed=3))
-    found = merged(data, READS, 0.0)
-    assert found is not None
-    assert found.states == 8
-    assert found.wrong(fresh).any()
-    found = with_dead_ends(found, data)
-    assert not found.wrong(data).any()
-    assert not found.wrong(fresh).any()
 
 
 # -- rules: numbers of states by the formula that fits, whatever the states were called before ---------------
