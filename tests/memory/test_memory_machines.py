@@ -22,7 +22,6 @@ from weights2code.tasks import get
 from weights2code.views.states import numbered
 
 X, STATE = Var("x"), Var("state", 1)
-READS = ((0, 0),)
 
 
 def sequences_of(count: int = 300, length: int = 12, seed: int = 0) -> Sequences:
@@ -42,8 +41,7 @@ def machine(
     moves = np.asarray(moves)
     names = np.arange(moves.shape[1], dtype=float)[:, None] if symbols is None else symbols
     given = np.zeros((*moves.shape, 1)) if answers is None else answers
-    reads = tuple((i, 0) for i in range(names.shape[1]))
-    return Machine(reads, names, moves, given, np.ones(moves.shape, int))
+    return Machine(names, moves, given)
 
 
 def is_right(found: Machine | None) -> bool:
@@ -59,10 +57,9 @@ def is_right(found: Machine | None) -> bool:
 def test_rows_fold_into_the_machine_that_they_come_from(
     way: Callable[..., Machine | None], count: int, length: int
 ):
-    found = way(sequences_of(count, length), READS)
+    found = way(sequences_of(count, length))
     assert found is not None
     assert is_right(found)
-    assert found.seen.sum() == count * length
 
 
 @pytest.mark.slow
@@ -72,8 +69,8 @@ def test_a_few_wrong_labels_are_no_states():
     wrong = Sequences(right.x, np.where(flipped, 1 - right.y, right.y), right.lengths)
     assert contradicts_itself(wrong)
     assert not contradicts_itself(right)
-    assert merged(wrong, READS) is None
-    assert is_right(merged(wrong, READS, mistakes=0.02))
+    assert merged(wrong) is None
+    assert is_right(merged(wrong, mistakes=0.02))
 
 
 def test_a_reference_that_keeps_too_much_is_folded_to_what_its_outputs_show():
@@ -108,7 +105,6 @@ def test_an_open_transition_leads_to_the_dead_end_and_a_known_one_stays():
     data = bits([often] * 60 + [seldom], [[1, 1, 1, 0, 1, 1]] * 60 + [[0] * 6])
     open_one = replace(known, moves=np.array([[0, 1], [1, 0], [2, 2]]))  # contradicted by the last sequence
     for one in (open_one, known):
-        one = replace(one, seen=np.zeros((3, 2), int))
         assert with_dead_ends(one, data).moves.tolist() == known.moves.tolist()
     without = accepting([[0, 1], [1, 0]])
     assert with_dead_ends(without, bits([[0, 1, 1, 0]] * 9, [[1, 0, 1, 1]] * 9)) is without
@@ -151,7 +147,7 @@ def test_an_action_that_adds_around_a_circle_is_a_remainder():
 @pytest.mark.slow
 def test_what_opens_and_what_closes_are_kinds_of_symbols():
     task = get("dyck_2_depth_2")
-    known = merged(from_arrays(*task.sample(2000, length=12, seed=2)), READS)
+    known = merged(from_arrays(*task.sample(2000, length=12, seed=2)))
     assert known is not None
     found = rules_of_stacks(known, STATE, (X,))
     assert found

@@ -14,7 +14,7 @@ from weights2code.language import Var
 from weights2code.memory.formulas import ShortRule, formula_of
 from weights2code.memory.machine import NOWHERE, Machine
 
-#: Effort for the formula of an action, in seconds of a usual machine.
+#: Effort for the formula of what is added, in seconds of a usual machine.
 EFFORT = 0.5
 #: Factors of the places on a circle that are tried.
 MOST_FACTORS = 6
