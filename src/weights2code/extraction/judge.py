@@ -18,7 +18,6 @@ from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
 from weights2code.rules.borders import other_borders
 from weights2code.simplify import grouped_as_read, simplify_recurrence
-from weights2code.simplify.recurrences import without_repeats
 from weights2code.simplify.thresholds import with_round_thresholds
 from weights2code.verify import Certificate, certify
 from weights2code.verify.certificate import REGRESSED, Agreement
@@ -58,7 +57,7 @@ def judged(
     if problem.categories:
         if not speaks(recurrence, problem.categories):
             raise NotExtracted("the rule that was found computes with texts as if they were numbers.")
-        recurrence = without_repeats(recurrence, problem.domains)
+        recurrence = simplify_recurrence(recurrence, problem.domains, formulas=False)
     recurrence = grouped_as_read(recurrence, problem.domains)
     if problem.reference is None and recurrence.inputs == problem.inputs:
         learned = (problem.training, *([problem.validation] if problem.held_out else []))
