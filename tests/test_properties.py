@@ -33,7 +33,7 @@ from case_table import (
 )
 from weights2code.data import Problem, Regime, fit_layout, from_arrays
 from weights2code.extraction.from_networks import extract
-from weights2code.extraction.made import as_trained
+from weights2code.extraction.links import as_trained
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import ChannelNode, DiscreteGraph, machine_of
 from weights2code.kernel.closing import Stopped, Text, Unsuited, Written

@@ -16,16 +16,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
-from weights2code.data.by_key import telling_apart
-from weights2code.effort import TimeUp, within, work
-from weights2code.errors import InputError, NotExtracted, Reason
+from weights2code.effort import within, work
+from weights2code.errors import InputError
 from weights2code.extraction.alternatives import alternatives
-from weights2code.extraction.attempt import Attempt, defect
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.from_networks import last_resort, of_rung, with_explanation, with_listing
 from weights2code.extraction.from_rows import from_rows
 from weights2code.extraction.judge import as_asked
-from weights2code.extraction.links import with_network
-from weights2code.extraction.made import with_made_network
+from weights2code.extraction.links import with_made_network, with_network
 from weights2code.extraction.members import fit_of
 from weights2code.extraction.values import Extraction, Log
 from weights2code.progress import Progress, at, telling
@@ -39,6 +37,7 @@ from weights2code.results import Outcome, certificate_dict, leave_files, read_ru
 from weights2code.run_folder import CERTIFICATE, LATEX, METRICS, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.views.by_key import telling_apart
 from weights2code.views.guessing import Guess
 from weights2code.views.hidden import States, as_far_back, problem_in, remembered
 
@@ -169,10 +168,8 @@ class _Found:
         at(STAGES.get(what, f"reading network {what}"))
         try:
             yield from propose(*about, self.log)
-        except TimeUp as up:
-            self.log.failed(what, NotExtracted(f"{up}.", Reason.NO_TIME))
         except Exception as error:
-            self.log.failed(what, defect(error))
+            self.log.note(what, error)
 
     def trained(self, folder: RunFolder | None, progress: Progress | None) -> Iterator[Trained]:
         """Networks, the smallest first; they are remembered."""

@@ -7,16 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from weights2code.data import FileSource, Problem, Sequences, file_source, from_file, from_lists
-from weights2code.data.by_key import telling_apart
 from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.parts import BEGINNING, CONTEXT, divide
 from weights2code.data.relevance import MANY, MOST_KEPT, narrowed, relevant
 from weights2code.data.seasons import checked_season, season_in
-from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.data.taking import take
 from weights2code.errors import InputError
 
@@ -218,92 +216,6 @@ def test_what_is_left_out_is_said_and_its_gaps_do_not_cut(tmp_path: Path):
     assert any(f"cut at {cut_at} cells" in remark for remark in problem.remarks)
     left = f"{MANY + 18} of {MANY + 20} columns are not inputs of the program: beside c3, c7"
     assert any(remark.startswith(left) for remark in problem.remarks)
-
-
-def test_columns_that_tell_sequences_apart_in_rows_that_were_taken_for_one():
-    rng = np.random.default_rng(0)
-    x = np.column_stack([rng.integers(0, 6, 1200), rng.integers(-3, 6, 1200)])
-    many = np.column_stack([np.random.default_rng(1).integers(0, 300, 1200), x[:, 1]])
-    stock, of_each, seen, before = dict.fromkeys(range(6), 0), [], set(), []
-    for article, quantity in x.tolist():
-        stock[article] += quantity
-        of_each.append(stock[article])
-    for article in many[:, 0].tolist():
-        before.append(article in seen)
-        seen.add(article)
-    for rows, y, keys in (
-        (x, of_each, ["article"]),
-        (many, before, ["article"]),
-        (x, np.cumsum(x[:, 1]), []),  # one total is one sequence
-        (x, np.random.default_rng(2).integers(0, 2, 1200), []),
-    ):
-        target = np.array(y, float)[:, None]
-        names = ("article", "quantity")
-        assert telling_apart(from_lists([rows.astype(float)], [target], names, ("y",), seed=0)) == keys
-
-
-# -- which leaves determine a target -------------------------------------------------------------------------
-
-
-def bits(columns: int) -> np.ndarray:
-    return np.random.default_rng(0).integers(0, 2, (400, columns)).astype(float)
-
-
-def test_equal_rows_with_unequal_targets_determine_nothing():
-    columns = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    for rows, target, found in (
-        (columns, [1.0, 2.0, 1.0], (True, 0.5)),
-        (columns, [1.0, 2.0, 3.0], (False, 0.5)),
-        (columns[:2], [1.0, 2.0], (True, 0.0)),
-        (np.zeros((3, 0)), [1.0, 1.0, 1.0], (True, 1.0)),
-        (np.zeros((3, 0)), [0.0, 1.0, 2.0], (False, 1.0)),
-    ):
-        assert determines(rows, np.array(target)) == found
-    wide = np.tile(np.random.default_rng(0).normal(size=(500, 40)), (2, 1))  # keys do not collide
-    target = np.tile(np.arange(500.0), 2)
-    assert determines(wide, target) == (True, pytest.approx(500 / 999))
-    target[-1] += 1
-    assert determines(wide, target)[0] is False
-
-
-def test_needed_leaves_are_found_and_the_dearest_of_equivalent_ones_goes_first():
-    for used in ([], [2], [0, 3], [1, 2, 4]):
-        columns = bits(5)
-        target = columns[:, used].sum(1) % 2 if used else np.ones(len(columns))
-        assert sorted(needed(columns, target, [1.0] * 5)) == used
-    columns = bits(3)
-    columns[:, 2] = columns[:, 0]  # the same values twice
-    assert needed(columns, columns[:, 0], [1.0, 1.0, 3.0]) == [0]
-    assert needed(columns, columns[:, 0], [3.0, 1.0, 1.0]) == [2]
-    never = np.random.default_rng(0).integers(0, 10**6, (400, 4))
-    columns = np.column_stack([bits(2), never]).astype(float)
-    target = columns[:, 0] * 2 + columns[:, 1]
-    assert determines(columns, target)[1] < LEAST_REPEATS
-    assert sorted(needed(columns, target, [1.0] * 6)) == [0, 1]
-    values = np.random.default_rng(0).permutation(900).reshape(300, 3).astype(float)
-    assert needed(values, values.sum(1), [1.0] * 3) == [0, 1, 2]  # without repeats everything is kept
-
-
-@settings(max_examples=80)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 6),
-    st.integers(2, 200),
-    st.sampled_from([2, 3, 1000]),
-    st.booleans(),
-)
-def test_what_is_kept_determines_the_target_whenever_everything_does(seed, width, rows, values, noisy):
-    rng = np.random.default_rng(seed)
-    columns = rng.integers(0, values, (rows, width)).astype(float)
-    target = (columns @ rng.integers(0, 3, width)) % 5
-    if noisy:
-        target[rng.integers(0, rows)] += 1
-    kept = needed(columns, target, rng.uniform(1, 3, width).tolist())
-    assert sorted(set(kept)) == sorted(kept)
-    if determines(columns, target)[0]:
-        assert determines(columns[:, kept], target)[0]
-    else:
-        assert kept == list(range(width))
 
 
 # -- seasons -------------------------------------------------------------------------------------------------

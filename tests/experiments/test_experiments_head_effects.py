@@ -141,7 +141,7 @@ def test_a_head_that_only_decides_by_value_is_matched_and_beyond_the_paper(made:
     found, row = reasons(made)
     assert found == {}
     (head,) = row["matched"]
-    assert head["hypothesis"] == "offset 0 where the query > 0.5, else nothing"
+    assert head["hypothesis"] == "0 if query[t] <= 0.5 else value[t]"
     assert head["by_the_paper"] == NEEDED
     assert row["listed"] == row["replaced"]  # it is exactly that
     assert row["harmless"]

@@ -7,8 +7,8 @@ import pytest
 
 from weights2code.data import Layout
 from weights2code.explain import ByValue, FixedOffset, match_heads
-from weights2code.explain.by_value import Decision, Held, decided
-from weights2code.explain.routing import attended, match
+from weights2code.explain.by_value import Decision, Held
+from weights2code.explain.routing import match
 from weights2code.graph import RouterNode
 from weights2code.language import Var
 from weights2code.language.evaluation import evaluate
@@ -45,8 +45,7 @@ def test_an_and_of_bits() -> None:
     found = match(AND, bits())
     assert isinstance(found.hypothesis, ByValue)
     assert found.hypothesis.tree == Decision("query", 0, 0.5, None, 0)
-    assert found.hypothesis.describe() == "Offset 0 where the query is high, else nothing"
-    assert found.hypothesis.in_units({"query": 4.0}) == "offset 0 where the query > 2, else nothing"
+    assert found.hypothesis.describe() == "0 if query[t] <= 0.5 else value[t]"
     assert found.evidence is not None
     assert found.evidence.agreement == 1.0
 
@@ -87,9 +86,8 @@ def test_query_and_key_are_compared(builder) -> None:
     found = matched.routers[2].hypothesis
     assert isinstance(found, ByValue)
     assert found.tree == Decision("difference", 1, 0.25, 1, None)
-    assert found.describe() == "Nothing where the key 1 back exceeds the query, else offset 1"
     units = {"query": 2.0, "key": 2.0, "value": 2.0}
-    assert found.in_units(units) == "nothing where the key 1 back less the query > 0.5, else offset 1"
+    assert found.in_units(units) == "value[t-1] if key[t-1] - query[t] <= 0.5 else 0"
     assert found.operands() == (("key", 1), ("query", 0), ("value", 1))
     assert np.allclose(Assembly.of(matched, problem, 1.0).compose().run(x)[:, 1:], wanted[:, 1:])
     other = found.combined([Var("k"), Var("q"), Var("v")], {**units, "key": 1.0})
@@ -105,24 +103,12 @@ def test_a_value_from_anywhere() -> None:
     found = match(node, values, first=8)
     assert isinstance(found.hypothesis, ByValue)
     assert found.hypothesis.tree == Decision("query", 0, 0.5, 1, Held(1.0))
-    words = "one value from anywhere where the query is high, else offset 1"
-    assert found.hypothesis.describe() == "O" + words[1:]
     units = {"query": 1.0, "key": 1.0, "value": 3.0}
-    assert found.hypothesis.in_units(units) == "3 from anywhere where the query > 0.5, else offset 1"
+    assert found.hypothesis.in_units(units) == "value[t-1] if query[t] <= 0.5 else 3"
     assert found.hypothesis.operands() == (("query", 0), ("value", 1))
     made = found.hypothesis.combined([Var("q"), Var("v")], units)
     assert float(evaluate(made, {Var("q"): np.array(1.0), Var("v"): np.array(0.0)})) == 3.0
     assert match(node, np.random.default_rng(0).uniform(0, 1, (200, 20, 2)), 8).hypothesis is None
-
-
-def test_positions_can_be_weighed() -> None:
-    values = bits()
-    tree = decided(AND, values, attended(AND, values))
-    assert tree is not None
-    assert tree.tree.role == "query"
-    where_one = (values[..., 0] == 1).astype(float)
-    assert decided(AND, values, attended(AND, values), weight=where_one) is None  # there it is an offset
-    assert decided(AND, np.ones((20, 5, 2)), (0,)) is None  # nothing is left to ask
 
 
 @pytest.mark.parametrize("node", [AND, TWICE])

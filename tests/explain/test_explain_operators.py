@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from weights2code.data import Layout, Problem, from_arrays
-from weights2code.explain import OperatorFit, explain_operator, match_heads, stream_values
-from weights2code.explain.operators import operator_tolerance
-from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.explain import OperatorFit, explain_operator, stream_values
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode
 from weights2code.language import Var, evaluate
 
 DISTANCE = ([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0], [1.0, 1.0], 0.0)
@@ -80,28 +78,3 @@ def test_what_has_no_formula_is_read_off_faithfully():
     fit = explain_operator(graph, 2, values, problem, 1.0)
     assert fit.kind == "piecewise"
     assert np.allclose(values_of(fit, problem.validation.x), values[..., 2], atol=1e-9)
-
-
-def test_the_tolerance_follows_the_weight_in_the_head():
-    graph = graph_of(DISTANCE)
-    problem = problem_of(graph)
-    outputs = np.linspace(0, 100, 50)
-    wide, narrow = (
-        operator_tolerance(graph_of(DISTANCE, head=head), 2, outputs, problem) for head in (1.0, 10.0)
-    )
-    assert wide == pytest.approx(0.2)  # half of a whole number, with something to spare
-    assert narrow == pytest.approx(0.02)
-    unread = replace(graph, head=np.zeros((1, 4)))
-    assert operator_tolerance(unread, 2, outputs, problem) == pytest.approx(1.0)
-
-
-def test_only_live_operators_are_explained():
-    graph = graph_of(DISTANCE)
-    router = RouterNode("V3_Attn_L1H0", "location", {"value": 2}, 1)
-    dead = OperatorNode("V4_MLP_L1M0", (0, 3), np.eye(2), np.zeros(2), np.ones(2), 0.0)
-    graph = replace(graph, nodes=(*graph.nodes, router, dead), head=np.array([[0, 0, 0, 1.0, 0, 0.0]]))
-    problem = problem_of(graph)
-    explained = match_heads(graph, problem.validation).explain(problem, 2.0)
-    assert graph.live() == (0, 1, 2, 3)
-    assert set(explained.operators) == {2}
-    assert set(explained.routers) == {3}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,11 +14,10 @@ from weights2code import Task
 from weights2code.data import Layout, from_task
 from weights2code.errors import InputError
 from weights2code.explain import ExplainedGraph, RunningHead, own_heads, register
-from weights2code.explain.hypotheses import in_units
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.graph import from_dict, to_dict
 from weights2code.heads import HEADS
-from weights2code.language import Recurrence, Var
+from weights2code.language import Recurrence
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.network.certify import certify_network
 from weights2code.program.listing import listing_source
@@ -97,11 +95,3 @@ def test_what_cannot_be_registered(flip: Flip):
             register(head)
     with pytest.raises(InputError, match="no kind of head 'other'"):
         Architecture(own=(("other", 1),))
-
-
-def test_units_are_taken_into_account(flip: Flip):
-    read = Var("a", 1), Var("b")
-    assert str(in_units(flip.step, 1.0)(*read)) == "(a[t-1] + b[t]) % 2"
-    assert "2" in str(in_units(flip.step, 4.0)(*read))
-    assert in_units(flip.step, 4.0)(*read) != flip.step(*read)
-    assert in_units(operator.add, 4.0)(*read) == operator.add(*read)

@@ -19,7 +19,7 @@ from weights2code.explain import (
     compare_hypotheses,
     match_heads,
 )
-from weights2code.explain.routing import evidence, match
+from weights2code.explain.routing import match
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 
 LENGTH = 10
@@ -139,25 +139,6 @@ def test_on_monotone_data_the_simpler_of_two_equal_hypotheses_wins():
     assert 0.8 < dict(compare_hypotheses(among(range(2), slope=100.0), data))[FixedOffset(0)].agreement < 0.99
 
 
-def test_evidence_at_the_start_is_kept_apart():
-    """Without a null slot a head looks at the first value where its offset leaves the sequence."""
-    node = pointer(np.where(OFFSETS == 2, 0.0, -10.0 - OFFSETS), -1000.0)
-    found, seen = matched(node, numbers())
-    assert (found, seen.agreement, seen.at_start, seen.anywhere) == (FixedOffset(2), 1.0, 0.0, 0.8)
-    started = location(2, 0.5)
-    for start, right in ((0.5, 1.0), (0.0, 0.0)):
-        seen = evidence(FixedOffset(2, start), started, numbers(), started.compute(numbers()))
-        assert (seen.at_start, seen.agreement) == (right, 1.0)
-
-
-def test_one_position_is_not_enough_to_match():
-    """A head that always looks at the first value has the longest offset at the last position only."""
-    node, values = pointer(10.0 * OFFSETS, -500.0), numbers()
-    assert np.array_equal(node.compute(values), np.repeat(values[:, :1, 0], LENGTH, 1))
-    assert match(node, values).hypothesis is None
-    assert evidence(FixedOffset(LENGTH - 1), node, values, node.compute(values)).agreement == 1.0
-
-
 # -- heads that match nothing --------------------------------------------------------------------------------
 
 
@@ -200,12 +181,3 @@ def test_a_live_head_without_a_match_is_named(weights: list[float], index: int):
     assert f"(best: {best.describe()} ({seen.agreement:.3f}))" in str(caught.value)
     assert seen.agreement < 0.99
     assert caught.value.exit_code == 3
-
-
-def test_a_match_names_the_runner_up():
-    """The second best, not the winner again; a location head has one hypothesis."""
-    assert match_heads(graph_with([0, 1.0, 0, 0, 0, 0]), DATA).routers[1].runner_up is None
-    found = match_heads(graph_with([0, 1.0, 0], among([1])), DATA).routers[1]
-    assert found.hypothesis == FixedOffset(1)
-    assert found.runner_up
-    assert not found.runner_up_words.startswith("Fixed offset 1 ")

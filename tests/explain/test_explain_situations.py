@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from math import inf
 
 import numpy as np
 
 from weights2code.data import Layout
 from weights2code.explain.situations import (
     Possible,
-    combinations,
     possible_inputs,
     possible_outputs,
     situations,
@@ -38,16 +36,6 @@ def test_it_is_what_occurs_in_any_run(builder):
     runs = [machine.trace(np.array(list(product([0.0, 1.0], repeat=n)))[..., None]) for n in (8, 9)]
     rows = [{*zip(*(trace[name].ravel().tolist() for name in found), strict=True)} for trace in runs]
     assert {*zip(*(column.tolist() for column in found.values()), strict=True)} == rows[0] == rows[1]
-
-
-def test_values_that_never_meet_are_left_out(builder):
-    """x[t-1] and its own output of then are the same."""
-    made = builder(layout=LOOP)
-    made.output({1: 1e-9, 0: 0.5, made.lag(0, 1): 0.001})
-    found = explored(made)
-    assert found is not None
-    together = zip(found["V1_input"].tolist(), found["V2_Attn_L0H0"].tolist(), strict=True)
-    assert {*together} == {(0.0, 0.0), (0.25, 0.5)}
 
 
 def test_what_has_no_end_or_no_border_is_not_explored(builder):
@@ -101,12 +89,3 @@ def test_inputs_hold_what_their_domain_says(builder, integers_of):
     rule = Recurrence(("x",), (Step("y", Var("x")),), ("y",))
     told = replace(problem, domains=(Domain("reals", 0, 1),), reference=rule)
     assert possible_inputs(told) == [Possible(0, 1)]
-
-
-def test_values_and_their_combinations():
-    assert Possible.of({1.0, 3.0}).with_value(0.0) == Possible(0.0, 3.0, (0.0, 1.0, 3.0))
-    assert Possible().with_value(0.0) == Possible(-inf, inf)
-    found = combinations([(0.0, 1.0), (2.0,)])
-    assert found is not None
-    assert found.tolist() == [[0, 2], [1, 2]]
-    assert combinations([tuple(range(1000))] * 2) is None

@@ -17,12 +17,10 @@ from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
 from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
-from weights2code.extraction import members as members_module
 from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.from_networks import extract, last_resort, with_explanation
-from weights2code.extraction.members import members
+from weights2code.extraction.from_networks import extract, last_resort
 from weights2code.extraction.refuting import LONG, with_counterexample
-from weights2code.extraction.values import Log, Member
+from weights2code.extraction.values import Log
 from weights2code.language import Recurrence, Step, Var
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
@@ -118,18 +116,6 @@ def summed():
     return problem, next(iter(rungs_of(problem, Settings())))
 
 
-def test_one_member_alone_is_extracted_as_the_rung_is(summed):
-    problem, trained = summed
-    log = Log()
-    found = extract(trained.only([0]), problem, Regime.EXACT, log, resort=True)
-    whole = extract(trained, problem, Regime.EXACT, Log())
-    assert found is not None
-    assert whole is not None
-    assert found.program == whole.program
-    assert whole.program.formula() == "y[t] = x[t] + y[t-1]"
-    assert [attempt.member for attempt in log.attempts] == [0]
-
-
 def test_a_member_without_a_chance_is_noted_and_not_explained(summed):
     problem, trained = summed
     hopeless = replace(trained, losses=(0.9,) * len(trained.losses), accuracies=(0.1,) * len(trained.losses))
@@ -137,21 +123,6 @@ def test_a_member_without_a_chance_is_noted_and_not_explained(summed):
     assert extract(hopeless, problem, Regime.EXACT, log) is None
     assert [attempt.reason for attempt in log.attempts] == [Reason.UNFIT]
     assert extract(hopeless, problem, Regime.EXACT, Log(), resort=True) is not None
-
-
-def test_members_whose_heads_match_are_extracted_first(summed, monkeypatch):
-    problem, trained = summed
-
-    class Heads:
-        def __init__(self, dark: bool) -> None:
-            self.dark = dark
-
-        def unmatched(self) -> str:
-            return "a live head" if self.dark else ""
-
-    found: list[Any] = [Member("r", i, 0.0, Heads(dark)) for i, dark in enumerate((True, False, True))]  # type: ignore[arg-type]
-    monkeypatch.setattr(members_module, "_promising", lambda *_: iter(found))
-    assert [member.index for member in members(trained, problem, Log())] == [1, 0, 2]
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -185,7 +156,7 @@ def test_the_last_resort_says_that_the_time_is_up(summed):
     with within(-1.0):
         assert list(last_resort([trained], problem, log)) == []
     assert [attempt.reason for attempt in log.attempts] == [Reason.NO_TIME]
-    assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached"
+    assert str(log.attempts[0]) == "linear: the time limit of -1 s was reached."
 
 
 def test_a_defect_of_one_proposer_leaves_the_others(summed, monkeypatch):
@@ -194,17 +165,6 @@ def test_a_defect_of_one_proposer_leaves_the_others(summed, monkeypatch):
     outcome = pipeline.search(problem, Settings())
     assert outcome.exit_code == 0
     assert [(attempt.rung, attempt.reason) for attempt in outcome.attempts][:1] == [("rows", Reason.DEFECT)]
-
-
-def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
-    problem, trained = summed
-    log = Log()
-    found = extract(trained, problem, Regime.EXACT, log)
-    assert found is not None
-    monkeypatch.setattr("weights2code.explain.explanation.MatchedGraph.explain", raising(KeyError("lost")))
-    assert with_explanation(replace(found, explained=None), problem, log).program == found.program
-    assert log.attempts[-1].reason is Reason.DEFECT
-    assert "explanation of the graph: a defect" in str(log.attempts[-1])
 
 
 def test_a_counterexample_beyond_the_training_length_comes_with_long_sequences(summed):

@@ -12,12 +12,8 @@ from weights2code.data import Problem
 from weights2code.extraction import links
 from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Extraction, Log
-from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.language import Recurrence
+from weights2code.graph import DiscreteGraph
 from weights2code.network.certify import certify_network
-from weights2code.network.tuning.lessons import to_learn_from
-from weights2code.network.tuning.retune import retuned
-from weights2code.network.tuning.wired import wired_for
 from weights2code.results import Outcome
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -113,37 +109,6 @@ def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome,
     assert found.certificate.taught is None
     assert found.certificate.network is not None
     assert found.certificate.network.verdict == "differs"
-
-
-def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcome, Problem]):
-    """y = y[t-1] + [x is even]: what adds up is weighed by the head, what does not by one sub-MLP."""
-    problem = problem_of("Evens_Counter", SETTINGS)
-    assert isinstance(problem.reference, Recurrence)
-    outcome, _ = summed
-    assert outcome.extraction is not None
-    layout = replace(outcome.extraction.graph.layout, input_scales=(8.0,), output_scales=(8.0,))
-    like = replace(outcome.extraction.graph, layout=layout)
-    wired = wired_for(problem.reference, like, problem, 0)
-    assert wired is not None
-    operators = [node for node in wired.nodes if isinstance(node, OperatorNode)]
-    assert [node.operands for node in operators] == [(0,)]
-    learned = to_learn_from([], problem.reference, problem, 0)
-    network = retuned(wired, learned, whole=True)
-    found = certify_network(network, problem.reference, problem, 0).certificate
-    assert found.verdict == "proved"
-    assert "as long as no past value exceeds 2**" in found.covers
-
-
-def test_reals_are_learned_at_every_past_that_may_be_asked_for():
-    problem = problem_of("linear_drop", SETTINGS)
-    assert isinstance(problem.reference, Recurrence)
-    learned = to_learn_from([], problem.reference, problem, 0)
-    given = learned.given > 0
-    assert given.any()
-    assert not given.all()
-    x, y = learned.x[given], learned.y[given]
-    end = int(learned.given[given][0])
-    np.testing.assert_allclose(problem.reference.run(x, y, end)[:, end], y[:, end])
 
 
 def test_an_error_that_nobody_foresaw_costs_the_training_alone(

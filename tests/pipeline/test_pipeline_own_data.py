@@ -39,20 +39,6 @@ def fitted(x: list[np.ndarray], y: list[np.ndarray], columns: Sequence[str] = ("
 # -- from arrays ---------------------------------------------------------------------------------------------
 
 
-def test_an_average_since_the_start_of_one_long_sequence():
-    x = RNG(0).integers(0, 10, (500, 1)).astype(float)
-    program = fitted([x], [np.cumsum(x, 0) / np.arange(1, 501)[:, None]]).program
-    fresh = RNG(1).integers(0, 10, (3, 200, 1)).astype(float)
-    answers = program.recurrence.run(fresh)
-    assert np.allclose(answers, np.cumsum(fresh, 1) / np.arange(1, 201)[None, :, None])
-
-
-def test_a_balance_begins_at_what_was_in_the_account():
-    truth = read_recurrence(["x"], "y = 1.02*y[t-1] - x[t]", None, {"y": 730.0})
-    x = RNG(0).integers(0, 50, (40, 15, 1)).astype(float)
-    assert fitted(list(x), list(truth.run(x))).program.recurrence.start == {"y": 730.0}
-
-
 def test_rounded_readings_do_not_wait_for_the_whole_ladder():
     x = RNG(0).integers(0, 40, (1500, 1)).astype(float)
     level = read_recurrence(["x"], "y = 0.8*y[t-1] + 0.5*x[t]").run(x[None])[0]

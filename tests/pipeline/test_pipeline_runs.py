@@ -15,8 +15,6 @@ from weights2code import pipeline, tasks
 from weights2code.cli import main
 from weights2code.data import from_arrays
 from weights2code.errors import InputError, Reason
-from weights2code.extraction import from_networks as extraction
-from weights2code.extraction import refuting
 from weights2code.graph import from_dict
 from weights2code.program import run_program
 from weights2code.program.same_text import first_difference
@@ -148,19 +146,6 @@ def test_a_program_is_found_without_a_look_at_its_specification(name: str):
         "integer_outputs": problem.integer_outputs,
     }
     assert certify(outcome.program.recurrence, reference=task.specification, **facts).verdict == "proved"
-
-
-def test_rules_are_regressed_on_part_of_many_sequences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    seen, regress = [], extraction.direct_recurrences
-
-    def watched(assembly, problem, seconds):
-        seen.append(len(problem.training.x))
-        return regress(assembly, problem, seconds)
-
-    monkeypatch.setattr(extraction, "direct_recurrences", watched)
-    monkeypatch.setattr(refuting, "REGRESSED_ON", 500)
-    assert run("sum_last2", Settings(samples=2000, rungs=("linear",)), tmp_path / "run").exit_code == 0
-    assert seen == [500]
 
 
 # -- a run folder and what becomes of it ---------------------------------------------------------------------

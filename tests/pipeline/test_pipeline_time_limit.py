@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from weights2code import effort, pipeline
-from weights2code.data import Problem, from_lists, from_task
-from weights2code.effort import Effort, TimeUp, charge, check_time, seconds_left, time_is_up, within, work
+from weights2code.data import Problem, from_lists
+from weights2code.effort import TimeUp, charge, check_time, seconds_left, time_is_up, within, work
 from weights2code.errors import Reason
 from weights2code.language import BITS, Recurrence, Step, Var, integers, op
 from weights2code.settings import Settings
 from weights2code.symbolic import NativeEngine
-from weights2code.tasks import get
 from weights2code.verify import certify
 
 
@@ -48,14 +47,6 @@ def test_limits_within_limits():
         assert seconds_left() == pytest.approx(5.0)
         assert not time_is_up()
     assert not time_is_up()
-
-
-def test_effort_is_spent_by_work(no_clock: None):
-    left = Effort(1.0)
-    left.spend(0.6)
-    assert not left.spent()
-    left.spend(0.6)
-    assert left.spent()
 
 
 #: Two counters of the ones so far that may be wrong in the same way.
@@ -123,13 +114,6 @@ def test_the_clock_is_the_last_resort_and_says_so(monkeypatch: pytest.MonkeyPatc
     outcome = pipeline.search(unsolvable(), Settings(time_limit=1.0))
     assert outcome.attempts[-1].reason is Reason.NO_TIME
     assert "5 s of processor time had passed" in str(outcome.attempts[-1])
-
-
-def test_what_is_found_in_time_says_nothing_of_limits():
-    problem = from_task(get("sum_last2"), 512, 0, validation=128)
-    outcome = pipeline.search(problem, Settings(time_limit=1e5))
-    assert outcome.exit_code == 0
-    assert all(attempt.reason is not Reason.NO_TIME for attempt in outcome.attempts)
 
 
 def test_what_was_asked_for_is_trained_to_its_end():

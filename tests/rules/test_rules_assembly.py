@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 
 from weights2code.data import Layout
 from weights2code.errors import NotExtracted
-from weights2code.explain import RouterMatch
-from weights2code.language import BITS, Const, Recurrence, Var, integers
+from weights2code.language import BITS, Recurrence, Var, integers
 from weights2code.program.listing import listing_machine, raw_outputs
 from weights2code.rules.assembly import Assembly
 
@@ -53,13 +51,6 @@ class Case(NamedTuple):
     high: int = 4
 
 
-def constant(made):
-    """Its delay tells the first positions from the others."""
-    index = made.operator("constant", 0, 0)
-    made.formulas[index] = type(made.formulas[index])((), Const(3), "formula", 0.0, 1e-9)
-    return made.lag(index, 2), made.lag(index, 0)
-
-
 def biased(made, bias: np.ndarray, largest: bool, null: float = -1e5):
     """An extremum over other offsets than those of a window."""
     head = made.extremum(0, 2, largest)
@@ -88,19 +79,6 @@ CASES = {
                  lambda r: (r.depths(), r.start) == ({"x": 3}, {})),
     "starts": Case(tagging(), lambda m: [m.lag(0, 1, 5.0), m.lag(0, 2, 7.0), m.lag(0, 3, 5.0)],
                    lambda r: {*r.start.values()} == {5.0, 7.0} and len(r.steps) == 2),
-    "a lag of a lag": Case(tagging(), lambda m: [m.lag(m.lag(0, 1), 2)], lambda r: r.depths() == {"x": 3}),
-    "a lag of a lag, apart": Case(tagging(), lambda m: [m.lag(m.lag(0, 1, 4.0), 2, 0.0)]),
-    **{kind: Case(tagging(2.0), lambda m, kind=kind: [m.operator(kind, 0, m.lag(0, 1))])
-       for kind in ("distance", "both", "minimum", "opposite", "constant")},
-    "nothing before the start": Case(tagging(), lambda m: [m.lag(m.operator("opposite", 0, 0), 1)]),
-    "a delayed constant": Case(tagging(), constant),
-    "the null slot": Case(tagging(4.0), lambda m: [m.lag(0, None, 0.5), 0]),
-    **{kind: Case(tagging(2.0), lambda m, kind=kind: [
-        m.head(kind, 0), m.head(kind, m.operator("distance", 0, m.lag(0, 1))), 0])
-       for kind in ("mean", "sum", "max", "min")},
-    "a maximum of a mean": Case(
-        tagging(), lambda m: [m.head("max", m.head("mean", 0)), m.lag(1, 1), m.lag(2, 2)],
-        lambda r: r.start == {"m2": -inf}, low=-3),
     "the larger of two": Case(tagging(), lambda m: biased(m, TWO_OFFSETS, True), low=-9, high=10),
     "the smaller of two": Case(tagging(), lambda m: biased(m, TWO_OFFSETS, False), low=-9, high=10),
     "a zero before": Case(tagging(), lambda m: biased(m, ZERO_BEFORE, False, -15.0), high=2),
@@ -110,21 +88,11 @@ CASES = {
     "an extremum of an operator": Case(
         tagging(), lambda m: [m.extremum(m.operator("distance", 0, m.lag(0, 1)), 3, False), 2],
         low=-9, high=10),
-    "a lookup in operators": Case(
-        tagging(1.0, 1.0), lambda m: [m.lookup(0, m.operator("distance", 0, 1), m.lag(1, 1))],
-        Recurrence.retrieves, inputs=CHANNELS),
-    "names of columns": Case(
-        tagging(1.0, 1.0, 1.0), lambda m: [
-            m.head("mean", 0), m.lag(m.operator("distance", 1, 2), 1), m.head("max", 4)],
-        inputs=("n", "s2", "v3"), outputs=("m4",)),
-    # past outputs, in the units of y
     "learned starts": Case(past(1, scale=2.0), lambda m: learned(m, 0.75),
                            lambda r: (r.depths(), r.start) == ({"y": 2}, {"y": 0.75 * 4})),
-    "another start": Case(past(1), lambda m: learned(m, -1.0), lambda r: {*r.start.values()} == {1.5, -2.0}),
     "each other's past": Case(
         past(2, 2), lambda m: [(0, 2, m.lag(3, 1)), (1, 3, m.lag(2, 2), m.operator("minimum", 0, 2))],
         inputs=CHANNELS, outputs=("y", "z")),
-    "sums of the past": Case(past(1), lambda m: [0, m.head("sum", 1), m.operator("distance", 0, 1)]),
     # tokens of inputs and outputs
     "tokens": Case(TOKENS, lambda m: [m.lag(0, 9), m.lag(0, 10), m.lag(0, 1), 0],
                    lambda r: {*r.steps[-1].definition.variables()} == READ),  # type: ignore[union-attr]
@@ -237,13 +205,6 @@ def test_aggregates_of_functions_of_few_values_become_counters(builder, integers
         assert leaves == tuple(Var(name, 1) for name in names)
         steps = {step.name: step.definition for step in assembly.steps}
         assert steps["c1"] == Var("c1", 1) + Var("x").equals(1)
-
-
-def test_a_head_without_a_match_is_named(builder):
-    made = builder()
-    made.output({made.extremum(0, 3): 1.0})
-    with pytest.raises(NotExtracted, match="V1_Attn_L0H0"):
-        Assembly(made.graph(), {1: RouterMatch(None)}, {}).compose()
 
 
 # -- any graph -----------------------------------------------------------------------------------------------

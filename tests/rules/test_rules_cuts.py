@@ -7,9 +7,8 @@ import numpy as np
 from weights2code.data import Layout
 from weights2code.explain.explanation import match_heads
 from weights2code.graph import OperatorNode
-from weights2code.language import Const, Recurrence, Step, Var, maximum, where
+from weights2code.language import Recurrence, Step, Var, maximum, where
 from weights2code.rules.borders import other_borders
-from weights2code.rules.crisp import Replaced, Rows, gauges, plain
 from weights2code.rules.cuts import cuts, operator_layers
 from weights2code.rules.from_leaves import direct_recurrences
 
@@ -66,35 +65,6 @@ def test_an_operator_becomes_a_variable_and_the_rule_is_read(builder):
     unread = Recurrence(("a", "b"), (Step("y", maximum(b, Var("b", 1))),), ("y",))
     assert (cut.rule(unread).nodes, cut.rule(unread).cut) == ((), 0)  # it reads leaves alone
     assert operator_layers(made.graph()) == [[2], [4]]
-
-
-def test_levels_that_no_reader_tells_apart_are_merged(builder):
-    """The inner operator tells nine values apart; what reads it asks only whether they are above four."""
-    made = builder()
-    inner = tabulated(made, (0,), {(value,): np.sqrt(value) for value in range(9)})
-    step = {(np.sqrt(value),): float(value > 4) for value in range(9)}
-    made.output({tabulated(made, (inner,), step): 1.0, made.lag(0, 1): 1.0})
-    drawn = np.random.default_rng(1).integers(0, 9, (300, 10, 1)).astype(float)
-    rule = Recurrence(("x",), (Step("y", (x > 4) + Var("x", 1)),), ("y",))
-    problem = made.problem(drawn, rule.run(drawn))
-    matched = match_heads(made.graph(), problem.validation)
-    network = Replaced.of(made.graph(), problem)
-    assembly = next(iter(cuts(matched, problem))).assembly
-    rows = Rows.of(network, assembly, inner)
-    assert rows is not None
-    right = network.wrong()
-
-    def accepted(values):
-        return network.with_values(inner, rows.spread(values)).wrong() <= right
-
-    fewest, _ = next(gauges(rows, accepted))
-    assert len(np.unique(fewest)) == 2
-    assert set(fewest[rows.columns[:, 0] > 4]).isdisjoint(fewest[rows.columns[:, 0] <= 4])
-
-
-def test_offset_and_factor_are_gauge():
-    assert plain(Const(8) - b * a) == b * a
-    assert plain(2 * maximum(x, 0) + 3) == maximum(x, 0)
 
 
 def test_every_side_of_every_threshold_is_offered():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -16,13 +15,10 @@ from weights2code.errors import NotExtracted
 from weights2code.language import Recurrence, Var
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import (
-    checked_sequences,
     direct_recurrences,
     needed_leaves,
-    reproduces,
     settle_start,
 )
-from weights2code.rules.starts import start_candidates
 
 SECONDS = 1.0
 PLAIN = Layout("tagging", (1.0,), (1.0,))
@@ -120,17 +116,6 @@ def test_the_first_rule_is_the_truth_on_sequences_that_nobody_has_seen(name: str
     assert holds(found)
 
 
-def test_a_lookup(builder):
-    made = builder(("key", "value", "query"), layout=Layout("tagging", (1.0,) * 3, (1.0,)))
-    made.output({made.lookup(2, 0, 1): 1.0})
-    drawn = whole(4, 4, 4)
-    target = made.graph().run(made.sequences(drawn))
-    problem = made.problem(drawn, target)
-    found = next(direct_recurrences(assembled(made, problem), problem, SECONDS))
-    assert np.array_equal(found.run(drawn), target)
-    assert found.retrieves()
-
-
 @pytest.mark.parametrize(
     ("lags", "drawn", "wanted", "said"),
     [
@@ -193,26 +178,3 @@ def test_the_simplest_start_that_reproduces_the_first_positions(started, start, 
     settled = settle_start(rule(y=formula), problem, assembly)
     assert settled is not None
     assert settled.start == start
-
-
-def test_start_values_that_are_tried(started):
-    problem, assembly = started(rule(y="x[t] + 1"), whole(4, count=40))
-    assert settle_start(rule(y="x[t] + x[t-1]"), problem, assembly) is None  # the rule is wrong
-    assert start_candidates("x", problem, assembly)[0] == 0.0
-    assert "first" in start_candidates("x", problem, assembly)
-    assert not {"first", 3.25} & {*start_candidates("y", problem, assembly)}
-    assembly.start["y"] = 3.2500004  # as training found it
-    assert 3.25 in start_candidates("y", problem, assembly)
-
-
-def test_sequences_with_a_true_start_are_looked_at_first(started):
-    problem, _ = started(rule(y="x[t]"), whole(4, count=40))
-    cut = replace(problem.validation, context=np.array([3] * 15 + [0] * 5))
-    assert checked_sequences(cut).given.tolist() == [0] * 5 + [3] * 15
-
-
-def test_reproduction_runs_free(started):
-    problem, _ = started(rule(y="x[t] + y[t-1]"), whole(4, count=40))
-    assert reproduces(rule(y="x[t] + y[t-1]"), problem.validation, problem)
-    # right at each step if it were given the past, but not by itself
-    assert not reproduces(rule(y="x[t] + y[t-1]*1.0005"), problem.validation, problem)

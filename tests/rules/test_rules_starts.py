@@ -11,7 +11,7 @@ import pytest
 from weights2code.data import Layout, Problem, from_lists
 from weights2code.language import Recurrence, Start
 from weights2code.language.formula_reading import read_recurrence
-from weights2code.rules.from_leaves import begun, reproduces
+from weights2code.rules.from_leaves import reproduces
 from weights2code.rules.starts import unusual_starts, usual_starts, with_first_rule
 
 
@@ -62,13 +62,6 @@ def test_a_first_position_has_its_own_rule_if_there_are_enough_of_them():
     assert kept is not None
     assert np.allclose(found.run(kept.x), kept.y, atol=1e-9)
     assert not list(with_first_rule(draft, problem, problem.training.take(slice(0, 3))))
-
-
-def test_sequences_that_have_begun_give_their_first_outputs():
-    draft = rule(y="y[t-1] + x[t]")
-    problem = problem_of(draft, 50.0)
-    assert not reproduces(draft, problem.validation, problem)
-    assert reproduces(draft, begun(problem.validation, 1), problem)
 
 
 def test_what_was_not_computed_before_the_start_is_zero():

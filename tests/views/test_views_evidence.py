@@ -12,9 +12,9 @@ from weights2code.extraction.values import Log
 from weights2code.language import BITS, Domain, Recurrence, Step, Var, integers, op
 from weights2code.verify.residuals import flips
 from weights2code.views.agenda import Agenda
+from weights2code.views.by_key import telling_apart
 from weights2code.views.evidence import Evidence
-from weights2code.views.families import UPDATES, Source, updated
-from weights2code.views.features import BEFORE, Feature, View, priced
+from weights2code.views.features import BEFORE, Feature
 from weights2code.views.rows import Rows
 
 X = Var("x")
@@ -39,6 +39,20 @@ def test_rows_that_agree_and_differ_contradict_and_chance_is_counted():
     assert tuple(seen.contradicted([np.arange(500.0)])) == (0, 0)  # nobody agrees: that shows nothing
 
 
+def test_what_an_output_needs_is_found_and_the_dearest_of_equivalent_columns_goes_first():
+    rng = np.random.default_rng(0)
+    bits, never = rng.integers(0, 2, (400, 5)).astype(float), rng.integers(0, 10**6, (400, 4)).astype(float)
+    for used in ([], [2], [0, 3], [1, 2, 4]):
+        target = bits[:, used].sum(1) % 2 if used else np.ones(400)
+        assert Evidence(target).needed(bits.T, [1.0] * 5) == used
+    twice = bits[:, [0, 1, 0]].T
+    assert Evidence(bits[:, 0]).needed(twice, [1.0, 1.0, 3.0]) == [0]
+    assert Evidence(bits[:, 0]).needed(twice, [3.0, 1.0, 1.0]) == [2]
+    few = np.column_stack([bits[:, :2], never])
+    assert sorted(Evidence(few[:, 0] * 2 + few[:, 1]).needed(few.T, [1.0] * 6)) == [0, 1]
+    assert Evidence(never.sum(1)).needed(never.T, [1.0] * 4) == [0, 1, 2, 3]  # nobody agrees: all are kept
+
+
 def test_what_is_not_needed_goes_and_little_evidence_waits():
     seen = Rows.of(problem_of(DIFFERS, integers(0, 9)))[0]
     lags = tuple(Feature("visible", Var("x", lag), 1 + 0.3 * lag) for lag in range(6))
@@ -47,38 +61,12 @@ def test_what_is_not_needed_goes_and_little_evidence_waits():
     assert seen.thin(lags) > seen.thin(lags[:2])
 
 
-def test_a_register_is_offered_as_it_is_and_one_step_earlier():
-    problem = problem_of(rule(y=X))
-    source = Source(problem, problem.training)
-    assert any(not update.running for update in UPDATES)
-    batch = next(updated(source, running=False))
-    values, many = batch.values(), len(batch.chosen)
-    now, before = batch.feature(0), batch.feature(many)
-    assert (now.read.lag, before.read.lag) == (0, 1)
-    assert before.cost > now.cost
-    assert np.array_equal(values[many][:, 1:], values[0][:, :-1])
-    names = source.names
-    for place in (0, many):
-        assert np.array_equal(batch.feature(place).values(source.sequences, names), values[place])
-    some = batch.some(np.array([many]))
-    assert some.feature(0) == now
-
-
 def test_what_lies_before_the_start_is_nothing_unless_a_register_says_it():
     step = Step("s'", Var("s'", 1) + X)
     sequences = from_arrays(np.ones((1, 3, 1)), np.zeros((1, 3, 1)))
     register = Feature("register", Var("s'", 1), 1.0, (step,), (("s'", 5.0),))
     assert register.values(sequences, ("x", "y")).tolist() == [[5.0, 6.0, 7.0]]
     assert Feature("visible", Var("x", 1), 1.0).values(sequences, ("x", "y"))[0, 0] == BEFORE
-
-
-def test_features_of_one_kind_are_cheaper_together_and_equal_steps_are_one():
-    steps = (Step("total'", Var("total'", 1) + X.equals(value)) for value in (0, 1))
-    counts = [Feature("running", Var("total'"), 3.0, (step,), like="x") for step in steps]
-    assert priced(counts) == pytest.approx(4.5)
-    view = View.of(problem_of(rule(y=X)), [(*counts, counts[0])])
-    assert [step.name for step in view.steps] == ["total", "total2"]
-    assert view.leaves == ((Var("total"), Var("total2")),)
 
 
 def test_the_agenda_gives_what_is_cheap_first_and_comes_back_with_more_effort():
@@ -111,8 +99,8 @@ def test_the_agenda_gives_what_is_cheap_first_and_comes_back_with_more_effort():
         ("n[t] = (n[t-1] + (x[t] == 2) - (x[t] == 3)) % 4; y[t] = n[t]*(x[t] < 2)", 3, "== 2] - [x[t] == 3]"),
         ("y[t] = (x[t] + y[t-2] + y[t-3] + y[t-5]) % 2", 1, "linear"),
         (
-            "a[t] = max(a[t-1] + (x[t] == 0) - (x[t] == 1), 0);"
-            " b[t] = max(b[t-1] + (x[t] == 2) - (x[t] == 3), 0); y[t] = a[t] + b[t] == 0",
+            "a[t] = max(a[t-1] + (x[t] == 0) - (x[t] == 1), 0); "
+            "b[t] = max(b[t-1] + (x[t] == 2) - (x[t] == 3), 0); y[t] = a[t] + b[t] == 0",
             3,
             "together",
         ),
@@ -123,15 +111,6 @@ def test_what_is_remembered_is_found_from_rows(steps: str, high: int, family: st
     words, found = next(Search(problem, Log()).rules())
     assert family in words
     assert np.array_equal(found.run(problem.validation.x), problem.validation.y)
-
-
-def test_what_is_hopeless_does_not_keep_families_closed():
-    agenda = Agenda(Rows.of(problem_of(rule(y=X)))[0])
-    while (asked := agenda.take()) is None:
-        agenda.open()
-    agenda.next_family = 100.0
-    agenda.drop(asked)
-    assert agenda.hungry
 
 
 def test_reals_lie_near_a_plane_through_their_neighbours():
@@ -165,3 +144,25 @@ def test_labels_drawn_at_random_give_no_rule():
     x, y = rng.integers(0, 2, (2, 60, 20, 1)).astype(float)
     problem = from_lists(list(x), list(y), ("x",), ("y",), seed=0)
     assert next(Search(problem, Log(), effort=2.0).rules(), None) is None
+
+
+def test_columns_that_tell_sequences_apart_in_rows_that_were_taken_for_one():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(0, 6, 1200), rng.integers(-3, 6, 1200)])
+    many = np.column_stack([np.random.default_rng(1).integers(0, 300, 1200), x[:, 1]])
+    stock, of_each, seen, before = dict.fromkeys(range(6), 0), [], set(), []
+    for article, quantity in x.tolist():
+        stock[article] += quantity
+        of_each.append(stock[article])
+    for article in many[:, 0].tolist():
+        before.append(article in seen)
+        seen.add(article)
+    for read, y, keys in (
+        (x, of_each, ["article"]),
+        (many, before, ["article"]),
+        (x, np.cumsum(x[:, 1]), []),  # one total is one sequence
+        (x, np.random.default_rng(2).integers(0, 2, 1200), []),
+    ):
+        target = np.array(y, float)[:, None]
+        names = ("article", "quantity")
+        assert telling_apart(from_lists([read.astype(float)], [target], names, ("y",), seed=0)) == keys

@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.data.problem import Problem
-from weights2code.data.sufficiency import chi_square
 
 #: With more columns than this some are left out; so many stay at most.
 MANY, MOST_KEPT = 12, 8
@@ -146,6 +145,16 @@ def _dependence(
             more = chi_square(known * groups + codes, width * groups, target, levels)
             found[column] = max(found[column], _beyond(more[0] - base[0], more[1] - base[1]))
     return found
+
+
+def chi_square(code: np.ndarray, levels: int, answer: np.ndarray, answers: int) -> tuple[float, float]:
+    """Pearson's statistic of a column and the target, and its degrees of freedom; levels that never occur are
+    none."""
+    table = np.bincount(code * answers + answer, minlength=levels * answers).reshape(levels, answers)
+    table = table[table.sum(1) > 0][:, table.sum(0) > 0]
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / max(len(code), 1)
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    return statistic, float((table.shape[0] - 1) * (table.shape[1] - 1))
 
 
 def _best(values: np.ndarray, column: int, target: np.ndarray) -> tuple[np.ndarray, int]:

@@ -110,8 +110,7 @@ def machine_of(model: Model, x: np.ndarray, *, mistakes: bool = False) -> Machin
         return None
     most = min(x.shape[1] + MORE, model.longest or x.shape[1] + MORE)
     seen = Observed(model, rows, most, mistakes)
-    reads, sequences = tuple((column, 0) for column in range(rows.shape[1])), from_arrays(x, model(x)[0])
-    read = positions_in(rows, x)
+    sequences, read = from_arrays(x, model(x)[0]), positions_in(rows, x)
     words = {(), *_beginnings(read[: BEGUN * mistakes])}  # else the shortest to each state are found
     for _ in range(ROUNDS):
         known = sorted((word for word in words if len(word) <= seen.room), key=lambda word: (len(word), word))
@@ -140,7 +139,7 @@ def machine_of(model: Model, x: np.ndarray, *, mistakes: bool = False) -> Machin
             seen.suffixes.append(suffix)
         else:
             answers = kinds[:, [seen.ends.index((symbol,)) for symbol in range(len(rows))]]
-            machine = Machine(reads, rows, votes.argmax(2), answers, votes.sum(2))
+            machine = Machine(rows, votes.argmax(2), answers)
             wrong = machine.wrong(sequences)
             if wrong.mean() <= (FEW if mistakes else 0):
                 return machine

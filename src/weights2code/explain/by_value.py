@@ -18,7 +18,7 @@ import numpy as np
 
 from weights2code.explain.hypotheses import Hypothesis, Operand
 from weights2code.graph import RouterNode, shifted
-from weights2code.language import Const, Expr, where
+from weights2code.language import Const, Expr, Var, where
 
 #: Of the offsets that a head selects often, so many are read or asked for.
 MOST_OFFSETS = 4
@@ -55,16 +55,6 @@ class Decision:
     low: Branch
     high: Branch
 
-    def high_words(self, units: Mapping[str, float] | None) -> str:
-        """What holds on the high side, in words; without units no threshold is named."""
-        back = f"{self.offset} back" if self.offset else "here"
-        what = "the query" if self.role == "query" else f"the key {back}"
-        difference = self.role == "difference"
-        if units is None:
-            return f"{what} {'exceeds the query' if difference else 'is high'}"
-        scaled = self.threshold * units["query" if difference else self.role]
-        return f"{what} {'less the query ' if difference else ''}> {scaled:.4g}"
-
 
 Leaf = int | Held | None
 Branch = Decision | Leaf
@@ -82,12 +72,11 @@ class ByValue(Hypothesis):
         yield from ()
 
     def describe(self) -> str:
-        text = _sentence(self.tree, None)
-        return text.replace(text.lstrip("(")[0], text.lstrip("(")[0].upper(), 1)
+        return self.in_units(dict.fromkeys(("query", "key", "value"), 1.0))
 
     def in_units(self, units: Mapping[str, float]) -> str:
-        """The same with the thresholds, in the user's units."""
-        return _sentence(self.tree, units)
+        """The choice as a formula of what is read in each role; numbers are in the user's units."""
+        return str(self.combined([Var(role, back) for role, back in self.operands()], units))
 
     def offsets(self) -> tuple[int, ...]:
         return tuple(sorted({offset for _, offset in self.operands()}))
@@ -126,18 +115,6 @@ def _operands(branch: Branch) -> Iterator[Operand]:
         yield from _operands(branch.high)
     elif isinstance(branch, int):
         yield "value", branch
-
-
-def _sentence(branch: Branch, units: Mapping[str, float] | None) -> str:
-    """A branch in words; without units, high and low stand for the sides of a threshold."""
-    if isinstance(branch, Held):
-        value = "one value" if units is None else f"{branch.value * units['value']:.4g}"
-        return f"{value} from anywhere"
-    if not isinstance(branch, Decision):
-        return "nothing" if branch is None else f"offset {branch}"
-    high, low = _sentence(branch.high, units), _sentence(branch.low, units)
-    high = f"({high})" if isinstance(branch.high, Decision) else high
-    return f"{high} where {branch.high_words(units)}, else {low}"
 
 
 def decided(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from weights2code.data import Problem
 from weights2code.extraction.values import Extraction
-from weights2code.json_values import any_number, mapping, text, truth, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import any_number
 from weights2code.language import Expr, Op, Recurrence, Step, Var, expression_of, infer
 from weights2code.rules.from_leaves import TOLERANCE, sensible_operators
 from weights2code.symbolic.over_texts import search_over_texts
@@ -36,21 +37,19 @@ class Alternative:
 
     equation: str
     complexity: int
-    loss: float
+    loss: Annotated[float, any_number]
     chosen: bool = False
 
     def __str__(self) -> str:
         return f"{'>>>' if self.chosen else '   '} {self.complexity:4d}  {self.loss:9.3g}  {self.equation}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("equation", "complexity", "loss", "chosen")}
+        return to_fields(self)
 
     @staticmethod
     def from_dict(data: Any) -> Alternative:
         """Inverse of `to_dict`."""
-        data = mapping(data, "an alternative")
-        size, loss = whole(data["complexity"], "a complexity"), any_number(data["loss"], "a loss")
-        return Alternative(text(data["equation"], "an equation"), size, loss, truth(data["chosen"], "chosen"))
+        return from_fields(Alternative, data, "an alternative")
 
 
 def alternatives(

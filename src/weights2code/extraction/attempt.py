@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weights2code.data import Regime
-from weights2code.effort import PATIENCE, TimeLimit
+from weights2code.effort import PATIENCE, TimeLimit, TimeUp, time_is_up
 from weights2code.errors import NotExtracted, Reason
-from weights2code.json_values import mapping, number, text, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import mapping, number, text
 from weights2code.views.guessing import Guess
 
 
@@ -46,17 +47,21 @@ class Attempt:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form, which has no infinities; the sentence stands beside the values."""
-        return {
-            "rung": self.rung,
-            "member": self.member,
-            "loss": self.loss if math.isfinite(self.loss) else None,
-            "regime": str(self.regime),
-            "verdict": self.verdict,
-            "origin": self.origin,
-            "reason": None if self.reason is None else str(self.reason),
-            "detail": self.detail,
-            "text": str(self),
-        }
+        return to_fields(self, lambda beyond: None) | {"text": str(self)}
+
+    @staticmethod
+    def from_dict(data: Any) -> Attempt:
+        """Inverse of `to_dict`."""
+        data = mapping(data, "an attempt")
+        loss, regime, reason = (data[name] for name in ("loss", "regime", "reason"))
+        return from_fields(
+            Attempt,
+            data,
+            "an attempt",
+            loss=math.inf if loss is None else float(number(loss, "a loss")),
+            regime=Regime(text(regime, "a regime")),
+            reason=None if reason is None else Reason(text(reason, "a reason")),
+        )
 
     @staticmethod
     def cut_short(limit: TimeLimit) -> Attempt:
@@ -79,22 +84,6 @@ class Attempt:
         """Whether this says that the time limit cut the whole search short."""
         return self.rung == _CUT
 
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Attempt:
-        """Inverse of `to_dict`."""
-        data = mapping(data, "an attempt")
-        loss, reason = data["loss"], data["reason"]
-        return Attempt(
-            text(data["rung"], "a rung"),
-            None if data["member"] is None else whole(data["member"], "a member"),
-            math.inf if loss is None else float(number(loss, "a loss")),
-            Regime(text(data["regime"], "a regime")),
-            text(data["verdict"], "a verdict"),
-            text(data["origin"], "an origin"),
-            None if reason is None else Reason(text(reason, "a reason")),
-            text(data["detail"], "a detail"),
-        )
-
 
 #: In place of a rung: what cut all of them short.
 _CUT = "time limit"
@@ -102,8 +91,14 @@ _CUT = "time limit"
 _TAKEN = {Regime.ROUNDED: "as rounded readings", Regime.NOISY: "as noise", Regime.MISTAKES: "with mistakes"}
 
 
-def defect(error: Exception) -> NotExtracted:
-    """An error that nobody foresaw, as the reason why an attempt ended."""
+def reason_of(error: Exception) -> NotExtracted:
+    """Why an attempt ended in an error: what was not found when the time was up might have been found later,
+    and what nobody foresaw is a defect."""
+    if isinstance(error, TimeUp):
+        return NotExtracted(f"{error}.", Reason.NO_TIME)
+    if isinstance(error, NotExtracted):
+        late = f"{error} The time limit cut the search short."
+        return NotExtracted(late, Reason.NO_TIME) if time_is_up() else error
     logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
     text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
     return NotExtracted(text, Reason.DEFECT)

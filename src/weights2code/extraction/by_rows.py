@@ -10,7 +10,6 @@ from math import inf
 from weights2code.data import Problem, Sequences
 from weights2code.effort import time_is_up
 from weights2code.errors import NotExtracted, Reason
-from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log
 from weights2code.language import Recurrence, Step, Var, renamed
 from weights2code.progress import at
@@ -132,7 +131,7 @@ class Search:
             if not found:
                 raise NotExtracted("no formula of it is exact.")
         except NotExtracted as error:
-            self.log.attempts.append(Attempt(str(asked), reason=error.reason, detail=str(error)))
+            self.log.note(str(asked), error)
             if error.reason is Reason.UNDETERMINED:
                 output.agenda.drop(asked)
                 self.effort += effort

@@ -17,7 +17,6 @@ from weights2code.data import Problem, Regime
 from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
 from weights2code.explain.explanation import ExplainedGraph
-from weights2code.extraction.attempt import Attempt, defect
 from weights2code.extraction.judge import judged, right_borders, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import fits, member, members
 from weights2code.extraction.refuting import lighter, with_counterexample
@@ -29,7 +28,7 @@ from weights2code.program.listing_check import check_listing
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.cuts import Cut, cuts
 from weights2code.rules.from_leaves import direct_recurrences
-from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
+from weights2code.rules.inexact import inexact_recurrences
 from weights2code.verify.residuals import always_right
 
 if TYPE_CHECKING:
@@ -49,21 +48,13 @@ ROUNDS = 2
 
 def of_rung(trained: Trained, problem: Problem, log: Log) -> Iterator[Extraction]:
     """What the members of a rung give: exact rules first, then what the errors of own data allow."""
-    found = extract(trained, problem, Regime.EXACT, log)
-    if found is not None:
-        yield found
-    regime = problem.inexact()
-    if regime is None or (found is not None and found.certificate.verified):
-        return
-    found = extract(trained, problem, regime, log)
-    if found is None:
-        return
-    recurrence = found.program.recurrence
-    rounded = problem.integer_outputs and regime is not Regime.MISTAKES
-    if rounded and always_right(recurrence, problem.training):  # it was not rounded after all
-        exactly = judged(recurrence, Origin.LEAVES, problem, log.seed, found.matched)
-        yield replace(exactly, member=found.member)
-    yield found
+    inexact = problem.inexact()
+    for regime in (Regime.EXACT, *([inexact] if inexact else [])):
+        found = extract(trained, problem, regime, log)
+        if found is not None:
+            yield found
+            if found.certificate.verified:
+                return
 
 
 def last_resort(
@@ -104,7 +95,7 @@ def extract(
                 break
             check_time()
     except TimeUp as up:
-        log.attempts.append(Attempt(trained.rung, reason=Reason.NO_TIME, detail=str(up)))
+        log.note(trained.rung, up)
     return best
 
 
@@ -120,30 +111,21 @@ def attempt(member: Member, problem: Problem, log: Log, route: Route | None = No
     """
     best: Extraction | None = None
     try:
-        for found in (route or PROGRAMS[problem.regime])(member, problem, log):
+        usual = exact_programs if problem.regime is Regime.EXACT else inexact_programs
+        for found in (route or usual)(member, problem, log):
             if found.better_than(best):
                 best = found
             if found.certificate.verified:
                 break
-    except NotExtracted as error:
-        if best is None:
-            log.missed(member, problem.regime, cut_short(error) if time_is_up() else error)
-    except TimeUp as up:
-        if best is None:
-            log.missed(member, problem.regime, NotExtracted(f"{up}.", Reason.NO_TIME))
     except Exception as error:
-        log.missed(member, problem.regime, defect(error))
+        if best is None:
+            log.note(member, error, problem.regime)
     if best is not None:
         best = replace(best, member=member.index)
         if not member.fits and problem.regime is Regime.EXACT:
             best = replace(best, certificate=with_caveat(best.certificate))
-        log.found(member, problem.regime, best)
+        log.note(member, best, problem.regime)
     return best
-
-
-def cut_short(error: NotExtracted) -> NotExtracted:
-    """What was not found when the time was up might have been found later."""
-    return NotExtracted(f"{error} The time limit cut the search short.", Reason.NO_TIME)
 
 
 # -- exact rules ---------------------------------------------------------------------------------------------
@@ -213,28 +195,16 @@ def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Ext
 # -- rules that most of the data follow ----------------------------------------------------------------------
 
 
-def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """The rules that the best member's leaves give under noise."""
+def inexact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """The rules of the best member's leaves that noise allows, or that most rows follow."""
     member.matched.require()
     assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
-    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT):
-        yield judged(recurrence, Origin.LEAVES, problem, log.seed, member.matched)
-
-
-def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """The rules that most rows follow, with mistakes allowed."""
-    member.matched.require()
-    assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
-    for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT):
-        yield judged(recurrence, Origin.MAJORITIES, problem, log.seed, member.matched)
-
-
-PROGRAMS: dict[Regime, Route] = {
-    Regime.EXACT: exact_programs,
-    Regime.ROUNDED: noisy_programs,
-    Regime.NOISY: noisy_programs,
-    Regime.MISTAKES: majority_programs,
-}
+    origin = Origin.MAJORITIES if problem.regime is Regime.MISTAKES else Origin.LEAVES
+    for recurrence in inexact_recurrences(assembly, problem, REGRESSION_EFFORT):
+        if problem.integer_outputs and always_right(recurrence, problem.training):
+            exact = problem.under(Regime.EXACT)  # it was not rounded, and there is no mistake
+            yield judged(recurrence, origin, exact, log.seed, member.matched)
+        yield judged(recurrence, origin, problem, log.seed, member.matched)
 
 
 def with_listing(extraction: Extraction, problem: Problem, log: Log) -> Extraction:
@@ -246,7 +216,7 @@ def with_listing(extraction: Extraction, problem: Problem, log: Log) -> Extracti
     except NotExtracted:
         return extraction  # in `concat`, what cannot be re-indexed has none
     except Exception as error:
-        log.failed("listing of the graph", defect(error))
+        log.note("listing of the graph", error)
         return extraction
     return replace(extraction, certificate=replace(extraction.certificate, listing=listing))
 
@@ -264,5 +234,5 @@ def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extr
         small = {i: fit for i, fit in explained.operators.items() if fit.formula.size() <= MOST_NODES}
         return replace(extraction, explained=replace(explained, operators=small))
     except Exception as error:
-        log.failed("explanation of the graph", defect(error))
+        log.note("explanation of the graph", error)
         return extraction

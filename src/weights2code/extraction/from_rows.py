@@ -14,14 +14,13 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import time_is_up
 from weights2code.errors import NotExtracted
-from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.by_rows import Search
 from weights2code.extraction.judge import judged, right_borders
 from weights2code.extraction.refuting import counterexamples
 from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
-from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
+from weights2code.rules.inexact import inexact_recurrences
 from weights2code.simplify.kept_modulo import kept_modulo
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
@@ -115,9 +114,7 @@ def more_rows(problem: Problem, extraction: Extraction, count: int) -> Sequences
 def inexact_programs(search: Search, problem: Problem, log: Log) -> Generator[Extraction, None, float]:
     """The rules that errors of the data allow, of narrow views first, as long as they get better; and the
     share of the variance that the best leaves."""
-    mistakes = problem.regime is Regime.MISTAKES
-    rules = majority_recurrences if mistakes else noisy_recurrences
-    origin = Origin.MAJORITIES if mistakes else Origin.ROWS
+    origin = Origin.MAJORITIES if problem.regime is Regime.MISTAKES else Origin.ROWS
     best: Extraction | None = None
     least, waited = np.inf, 0
     for words, reads in inexact_views(problem, [output.agenda.rows for output in search.outputs]):
@@ -126,7 +123,7 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Generator[Ex
             break
         view = View.of(problem, reads)
         try:
-            for recurrence in rules(view, problem, EFFORT):
+            for recurrence in inexact_recurrences(view, problem, EFFORT):
                 left = left_over(recurrence, problem)
                 if left >= BETTER * least:
                     continue
@@ -140,7 +137,7 @@ def inexact_programs(search: Search, problem: Problem, log: Log) -> Generator[Ex
                         yield found
                         return left
         except NotExtracted as error:
-            log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
+            log.note(words, error, problem.regime)
     if best is not None:
         yield best
     return least
@@ -165,7 +162,7 @@ def judged_rule(
     try:
         found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
     except NotExtracted as error:
-        log.attempts.append(Attempt(words, reason=error.reason, detail=str(error), regime=problem.regime))
+        log.note(words, error, problem.regime)
         return None
-    log.judged(words, problem.regime, found)
+    log.note(words, found, problem.regime)
     return found

@@ -13,11 +13,10 @@ from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.kernel.claims import Certificate as Proposal
-from weights2code.language import Expr, Recurrence, expression_of
+from weights2code.language import Expr, Recurrence
 from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
 from weights2code.rules.borders import other_borders
-from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.simplify.thresholds import with_round_thresholds
 from weights2code.verify import Certificate, certify
@@ -56,7 +55,8 @@ def judged(
         if speaks(simple, problem.categories) or not speaks(recurrence, problem.categories):
             recurrence = simple
     if problem.categories:
-        recurrence = without_order(recurrence, problem)
+        if not speaks(recurrence, problem.categories):
+            raise NotExtracted("the rule that was found computes with texts as if they were numbers.")
         recurrence = simplify_recurrence(recurrence, problem.domains, formulas=False)
     recurrence = grouped_as_read(recurrence, problem.domains)
     if problem.reference is None and recurrence.inputs == problem.inputs:
@@ -102,16 +102,6 @@ def right_borders(found: Extraction, problem: Problem, seed: int) -> Extraction:
             return found
         judgement = judged(candidate, origin, problem, seed, matched)
     return judgement if judgement.certificate.verified else found
-
-
-def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
-    """The recurrence without arithmetic on texts, of which only equality means anything."""
-    nodes = sum(expression_of(step.definition).size() for step in recurrence.steps)
-    said = nodes <= SIMPLIFIED or speaks(recurrence, problem.categories)
-    found = unordered(recurrence, problem.domains, problem.categories) if said else None
-    if found is None:
-        raise NotExtracted("the rule that was found computes with texts as if they were numbers.")
-    return found
 
 
 def certificate_of(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +22,8 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences, fit_layout
 from weights2code.effort import TimeUp, time_is_up
 from weights2code.explain.explanation import match_heads
-from weights2code.extraction.attempt import defect
 from weights2code.extraction.judge import UNFIT, model_agreement, with_caveat
-from weights2code.extraction.members import MEMBERS_TRIED, member, whole_graph
+from weights2code.extraction.members import MEMBERS_TRIED, fit_of, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.graph.machine import machine_of, reach
@@ -36,6 +36,7 @@ from weights2code.network.tuning.lessons import to_learn_from
 from weights2code.network.tuning.retune import retuned
 from weights2code.network.tuning.wired import wired_for
 from weights2code.verify.links import Made, NetworkCertificate, Sequence
+from weights2code.views.hidden import States, with_states
 
 if TYPE_CHECKING:
     from weights2code.training.storage import Trained
@@ -46,8 +47,6 @@ WIDE, SMALL = 0.2, 1e-4
 ROUNDS = 2
 #: Sequences of the data that weights are solved for on; shorter ones are learned from their first output on.
 LEARNED, SHORTEST = 1000, 4
-#: Which lessons are kept to judge by.
-FRESH = 100
 #: A round of training on must lower errors to this share to be followed by another.
 GAIN = 0.7
 #: Verdicts in order.
@@ -105,7 +104,7 @@ def with_network(
     except TimeUp:
         pass
     except Exception as error:
-        log.failed("network and program", defect(error))
+        log.note("network and program", error)
     if own is None:
         return extraction, None
     if taught and (taught.certificate.verdict == "differs" or not taught.much_better_than(own)):
@@ -121,7 +120,7 @@ class _Networks:
     ) -> None:
         self.extraction, self.problem, self.log = extraction, problem, log
         self.members = trained
-        self.computes = computes
+        self.computes, self.whole = computes, problem.integer_outputs
         self.program = replace(extraction.program.recurrence, outputs=problem.outputs)
         self.blank = extraction.network or blank(problem)
         nodes = (self.blank.nodes[index] for index in self.blank.live())
@@ -140,47 +139,35 @@ class _Networks:
         return self.members
 
     def candidates(self) -> Iterator[_Candidate]:
-        if self.members is None:
-            yield from self.made()
+        own: _Candidate | None = None
+        for own in self.first():
+            yield own
+            proof_may_reach_further = own.as_trained and own.certificate.verdict == "exhaustive"
+            if self.right(own) and not proof_may_reach_further:  # without what hardly counts, perhaps
+                return
+        if own is None:
+            yield from self.exact()
             return
-        found = self.member_as_trained(self.extraction.member or 0)
-        yield found
-        if self.right(found) and found.certificate.verdict != "exhaustive":
-            return  # without what hardly counts it may be right at every length
-        own = self.checked(self.extraction.graph, self.extraction.member, "pruned")
-        yield own
         measured = self.problem.regime in (Regime.NOISY, Regime.ROUNDED)  # as near as its data let it be
-        if self.right(own) or measured or not self.extraction.certificate.verified:
+        if measured or not self.extraction.certificate.verified:
             return  # a rule that is not known to be right is nothing to learn from
-        if not self.problem.integer_outputs:
-            yield from self.nearer(own)
-            return
-        for found in self.others(own):
+        made = [self.trained_on(own), self.exact()]
+        if self.members is not None:
+            made = [self.others(own), *(made[::-1] if self.over_all else made), self.wired(own)]
+        for found in chain(*made):
             yield found
             if self.right(found):
                 return
 
-    def made(self) -> Iterator[_Candidate]:
-        """Where nothing was trained: wired for what the rule reads, its weights solved for on the data;
-        taught more, if that is not the rule; written; of reals that which is nearest."""
-        whole, data = self.problem.integer_outputs, self.problem.training.take(slice(0, LEARNED))
-        wired, own = self.wired_anew(), None
-        if wired is not None:
-            own = self.checked(retuned(wired, data, whole=whole), None, "wired", 1)
-            yield own
-            if self.right(own):
-                return
-        if self.problem.regime in (Regime.NOISY, Regime.ROUNDED) and own is not None:
-            return
-        if own is not None and not whole:
-            yield from self.nearer(own)
-            return
-        if own is not None and not self.over_all:
-            for found in self.trained_on(own):
-                yield found
-                if self.right(found):
-                    return
-        yield from self.exact()
+    def first(self) -> Iterator[_Candidate]:
+        """The network that the program was read from, as it was trained and pruned; where there is none, one
+        that is wired for what the rule reads, its weights solved for on the data."""
+        if self.members is not None:
+            yield self.member_as_trained(self.extraction.member or 0)
+            yield self.checked(self.extraction.graph, self.extraction.member, "pruned")
+        elif (wired := self.wired_anew()) is not None:
+            data = self.problem.training.take(slice(0, LEARNED))
+            yield self.checked(retuned(wired, data, whole=self.whole), None, "wired", 1)
 
     def member_as_trained(self, index: int) -> _Candidate:
         """A member as it was trained."""
@@ -207,7 +194,7 @@ class _Networks:
         """What a round of training on is about."""
         seed, window, layout = self.log.seed, None, self.blank.layout
         if not self.over_all and layout.name != "concat":
-            machine = self.members and machine_of(self.blank, whole=self.problem.integer_outputs)
+            machine = self.members and machine_of(self.blank, whole=self.whole)
             window = max(reach(machine) if machine else 0, *self.program.depths().values(), 0)
         return to_learn_from(
             worst,
@@ -223,21 +210,15 @@ class _Networks:
         outputs = np.abs(outputs_of(self.program, self.problem.validation.x))
         return float(np.max(outputs, where=np.isfinite(outputs), initial=0.0))
 
-    # -- whole numbers ---------------------------------------------------------------------------------------
+    # -- networks that are made ------------------------------------------------------------------------------
 
     def others(self, own: _Candidate) -> Iterator[_Candidate]:
-        differs = own.certificate.verdict == "differs"
-        if differs and self.over_all:  # no training makes it right at every length
-            yield from self.exact()
-        if differs:
-            for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
-                if index != own.member:
-                    yield self.member_as_trained(index)
-                    yield self.checked(member(self.trained, index, self.problem).graph, index, "pruned")
-        yield from self.trained_on(own)
-        if not (differs and self.over_all):
-            yield from self.exact()
-        yield from self.wired(own)
+        """Other members of the rung, as they were trained and pruned."""
+        tried = MEMBERS_TRIED if self.whole and own.certificate.verdict == "differs" else 0
+        for index in range(min(tried, len(self.trained.losses))):
+            if index != own.member:
+                yield self.member_as_trained(index)
+                yield self.checked(member(self.trained, index, self.problem).graph, index, "pruned")
 
     def exact(self) -> Iterator[_Candidate]:
         """A network that is the rule, operator by operator."""
@@ -251,28 +232,30 @@ class _Networks:
         if wired is None:
             return
         learned = self.lessons(list(own.checked.worst), 0)
-        first = self.checked(retuned(wired, learned, whole=True), None, "wired", 1)
+        first = self.checked(retuned(wired, learned, whole=self.whole), None, "wired", 1)
         yield first
-        if first.certificate.verdict == "differs":
+        if not self.right(first):
             yield from self.trained_on(first)
 
     def wired_anew(self) -> DiscreteGraph | None:
         return wired_for(self.program, self.blank, self.problem, self.log.seed) if self.computes else None
 
     def rounds(self) -> int:
-        """Rounds of training on: none where heads go over what was computed from others that do, which never
-        came out right; one where heads go over everything."""
+        """Rounds of training on: none where heads of a network that was made go over everything so far, or
+        over what was computed from others that do, which never came out right."""
+        if not self.over_all:
+            return ROUNDS
         nodes = self.blank.nodes
         heads = [node for node in nodes if isinstance(node, RouterNode) and node.facts.aggregate]
         deep = any(isinstance(nodes[head.reads["value"]], OperatorNode) for head in heads)
-        return 0 if self.over_all and deep else 1 if self.over_all else ROUNDS
+        return int(self.members is not None and not deep)
 
     def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network after more training, with what it was least right on, while that helps."""
         worst, before = list(own.checked.worst), own
         for count in range(1, self.rounds() + 1):
             learned = self.lessons(worst, count)
-            graph = retuned(before.graph, learned, whole=True)
+            graph = retuned(before.graph, learned, whole=self.whole)
             found = self.checked(graph, own.member, "wired" if own.member is None else "trained on", count)
             yield found
             settled = found.certificate.verdict == "exhaustive"  # more training proves no more
@@ -280,33 +263,47 @@ class _Networks:
                 return
             worst, before = [*worst, *found.checked.worst], found
 
-    # -- reals -----------------------------------------------------------------------------------------------
 
-    def nearer(self, own: _Candidate) -> Iterator[_Candidate]:
-        """The network that is nearest to the rule on sequences that it has not learned from; it alone is
-        bounded, which takes its time."""
-        fresh = self.lessons([], FRESH)
-        enough = 0.5 * SMALL * self.scale()
-        best, error = None, _largest_error(own.graph, fresh)
-        for other in self.nearer_ones(own) if error > enough else ():
-            found = _largest_error(other[0], fresh)
-            if found < GAIN * error:
-                best, error = other, found
-            if error <= enough or time_is_up():
-                break
-        if best:
-            yield self.checked(*best)
+def with_made_network(
+    extraction: Extraction, problem: Problem, log: Log, *, computes: bool = True
+) -> tuple[Extraction, Trained | None, Problem, States | None]:
+    """The extraction with a network of its own, the problem of that network, and what the program remembers;
+    no network if none can be written down."""
+    for states in ways(extraction.program.recurrence):
+        own = problem if states is None else with_states(problem, states)
+        found, graph = with_network(extraction, None, own, log, computes=computes)
+        if graph is not None:
+            return found, as_trained(graph, own, found), own, states
+    return extraction, None, problem, None
 
-    def nearer_ones(self, own: _Candidate) -> Iterator[tuple[DiscreteGraph, int | None, Made, int]]:
-        """Networks that are trained on, written and wired, how and after how many rounds."""
-        yield retuned(own.graph, self.lessons([], 1), whole=False), own.member, "trained on", 1
-        if network := compiled(self.program, self.blank, self.problem) if self.computes else None:
-            yield network, None, "written", 0
-        wired = self.wired_anew()
-        for count in range(1, ROUNDS + 1):
-            if wired is not None:
-                wired = retuned(wired, self.lessons([], count), whole=False)
-                yield wired, None, "wired", count
+
+def ways(program: Recurrence) -> Iterator[States | None]:
+    """What may be an output of the network: what no head can hold, or all that is remembered."""
+    some, every = States.of(program), States.of(program, heads=False)
+    yield some
+    if every is not None and (some is None or every.names != some.names):
+        yield every
+
+
+def as_trained(graph: DiscreteGraph, problem: Problem, extraction: Extraction) -> Trained:
+    """A network that was made, as a rung of one member."""
+    from weights2code.graph.to_model import model_of
+    from weights2code.training.storage import Trained
+
+    whole = extraction.program.integer_outputs
+    loss, accuracy = fit_of(graph, problem.under(extraction.program.regime))
+    return Trained(
+        "made",
+        "made",
+        graph.layout,
+        model_of(graph),
+        (loss,),
+        (accuracy,),
+        extraction.certificate.network is not None and extraction.certificate.network.equal,
+        (),
+        0.0,
+        integer_outputs=whole,
+    )
 
 
 def blank(problem: Problem) -> DiscreteGraph:
@@ -323,12 +320,6 @@ def goes_over_all(program: Recurrence) -> bool:
     """Whether a rule has steps that heads over everything so far are needed for."""
     hidden = (step for step in program.live().steps if step.name not in program.outputs)
     return any(Var(s.name, 1) in definition_variables(s.definition) for s in hidden) or program.retrieves()
-
-
-def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
-    """One step ahead, in the user's units."""
-    errors = np.abs(graph.run(sequences) - sequences.y)[sequences.scored]
-    return float(np.max(np.nan_to_num(errors, nan=np.inf), initial=0.0))
 
 
 def _linked(

@@ -67,8 +67,9 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
         nearly |= not problem.integer_outputs and loss <= JUMPS
         if not fits(trained, index, problem) and not resort and (seen or (not nearly and loss > PROMISING)):
             if not index:
-                unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")
-                log.attempts.append(unfit)
+                log.attempts.append(
+                    Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")
+                )
             return
         found = member(trained, index, problem)
         shape = structure(found.graph)

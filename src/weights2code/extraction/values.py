@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weights2code.data import Regime
-from weights2code.errors import NotExtracted, Reason
+from weights2code.errors import Reason
 from weights2code.explain.explanation import ExplainedGraph, MatchedGraph
-from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.attempt import Attempt, reason_of
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Recurrence
 from weights2code.program import Program
@@ -80,30 +80,16 @@ class Log:
     #: Rules that were judged, right or wrong.
     rules: list[Recurrence] = field(default_factory=list)
 
-    def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
-        """A program came of it, right or wrong."""
-        self.rules.append(extraction.program.recurrence)
-        self._note(member, regime, **_came(extraction))
-
-    def judged(self, words: str, regime: Regime, extraction: Extraction) -> None:
-        """A rule of the rows became a program, right or wrong."""
-        self.rules.append(extraction.program.recurrence)
-        self.attempts.append(Attempt(words, regime=regime, **_came(extraction)))
-
-    def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:
-        """No program came of it."""
-        self._note(member, regime, reason=error.reason, detail=str(error))
-
-    def failed(self, what: str, error: NotExtracted) -> None:
-        """Something beside a single member ended in a defect."""
-        self.attempts.append(Attempt(what, reason=error.reason, detail=str(error)))
-
-    def _note(self, member: Member, regime: Regime, **came: Any) -> None:
-        self.attempts.append(Attempt(member.rung, member.index, member.loss, regime, **came))
-
-
-def _came(extraction: Extraction) -> dict[str, Any]:
-    """What an attempt says of the program that came of it."""
-    certificate = extraction.certificate
-    reason = None if certificate.verified else Reason.WRONG
-    return {"verdict": certificate.verdict, "origin": str(extraction.program.origin), "reason": reason}
+    def note(self, tried: str | Member, came: Extraction | Exception, regime: Regime = Regime.EXACT) -> None:
+        """A member of a rung, or what the words say, became a program, right or wrong; or why it did not."""
+        said: dict[str, Any] = {"rung": tried, "regime": regime}
+        if isinstance(tried, Member):
+            said |= {"rung": tried.rung, "member": tried.index, "loss": tried.loss}
+        if isinstance(came, Extraction):
+            self.rules.append(came.program.recurrence)
+            wrong = None if came.certificate.verified else Reason.WRONG
+            said |= {"verdict": came.certificate.verdict, "origin": str(came.program.origin), "reason": wrong}
+        else:
+            why = reason_of(came)
+            said |= {"reason": why.reason, "detail": str(why)}
+        self.attempts.append(Attempt(**said))

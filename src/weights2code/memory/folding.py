@@ -6,7 +6,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.memory.dead_ends import with_dead_ends
-from weights2code.memory.machine import Machine, Read
+from weights2code.memory.machine import Machine
 from weights2code.memory.merging import MOST_ROWS, MOST_STATES, contradicts_itself, merged
 from weights2code.memory.smallest import smallest
 
@@ -41,30 +41,29 @@ def _folded(problem: Problem) -> Machine | None:
 
     If rows contradict each other outright some are taken for mistakes, as few as give a machine.
     """
-    reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
     if len(problem.training) < FEW_SEQUENCES:
-        machine = smallest(problem.training, reads)
+        machine = smallest(problem.training)
         if machine is not None:
             return machine
     one, two = problem.training, problem.validation
     rows = one if one is two else one.beside(two)  # a few long sequences serve both
     if not contradicts_itself(one):
-        machine = merged(one, reads)
+        machine = merged(one)
         wrong = machine is not None and machine.wrong(rows).any()
         if machine is None or wrong:
-            known = merged(one, reads, alike=True)
+            known = merged(one, alike=True)
             if known is not None and (machine is None or not known.wrong(rows).any()):
                 machine, wrong = known, known.wrong(rows).any()
         if machine is not None and wrong:
             machine = _refolded(machine, rows)
         few = one.valid.sum() <= FEW_ROWS or (wrong and rows.valid.sum() <= MOST_ROWS)
         if machine is not None and few and machine.states in EVIDENT and _few_symbols(one):
-            evident = merged(rows, reads, 0.0)
+            evident = merged(rows, 0.0)
             if evident is not None and evident.states < machine.states:
                 machine = evident
         return with_dead_ends(machine, rows) if machine is not None and few else machine
     for share in SHARES:
-        machine = merged(rows, reads, share)
+        machine = merged(rows, share)
         if machine is not None and machine.wrong(one).mean() <= share:
             return with_dead_ends(machine, rows)
     return None
@@ -79,7 +78,7 @@ def _refolded(machine: Machine, sequences: Sequences) -> Machine | None:
         if not wrong.any():
             break
         sequences = sequences.take(np.argsort(~wrong, kind="stable"))
-        found = merged(sequences, machine.reads)
+        found = merged(sequences)
     return found
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from weights2code.language import OPERATORS, Expr, Var, compile_numpy, infer
+from weights2code.language import OPERATORS, Expr, Op, Var, compile_numpy, infer
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
 from weights2code.symbolic import NativeEngine
@@ -19,8 +21,32 @@ _WHOLE = frozenset(name for name, entry in OPERATORS.items() if not entry.irrati
 MOST_SEARCHED = 800
 #: The cost of a formula that is short enough, and of one that is as good as a table.
 SHORT, LONGEST = 9.0, 40.0
+#: What a value costs that is read again.
+AGAIN = 1.0
 #: Values of an output that are looked at as a table if there is no formula.
 MOST_ROWS = 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortRule:
+    """The numbers of the states, and the formula that leads from one to the next."""
+
+    numbers: np.ndarray
+    rule: Expr
+
+    @property
+    def cost(self) -> float:
+        """Of reading it; a value that is read again, a start that is not 0 and gaps cost something."""
+        gaps = self.numbers.max() - self.numbers.min() >= len(np.unique(self.numbers))
+        again = _leaves(self.rule) - len(self.rule.variables())
+        return cost(self.rule) + AGAIN * again + float(self.numbers[0] != 0) + float(gaps)
+
+
+def _leaves(formula: Expr) -> int:
+    """How often a formula reads a value."""
+    if isinstance(formula, Op):
+        return sum(map(_leaves, formula.args))
+    return int(isinstance(formula, Var))
 
 
 def transitions(

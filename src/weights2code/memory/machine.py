@@ -1,7 +1,7 @@
 """A finite machine: from a state and what is read at a position to the next state and the outputs there.
 
-State 0 is the start. What is read is one row of `symbols`: the inputs, and visible values further back where
-those save states. Rows need not have shown everything: a transition that was never seen leads nowhere.
+State 0 is the start. What is read is one row of `symbols`, the inputs. Rows need not have shown everything: a
+transition that was never seen leads nowhere.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from weights2code.data import Sequences
 #: Never seen.
 NOWHERE = -1
 
-#: A column among inputs and outputs, in that order, and how far back it is read.
-Read = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Machine:
@@ -25,18 +22,14 @@ class Machine:
 
     Parameters
     ----------
-    reads : what a symbol is made of.
-    symbols : every symbol, shape (symbols, reads), no two alike.
+    symbols : every symbol, shape (symbols, inputs), no two alike.
     moves : the next state, shape (states, symbols).
     answers : the outputs, shape (states, symbols, outputs); what was never seen says nothing.
-    seen : how many rows showed a transition, shape (states, symbols).
     """
 
-    reads: tuple[Read, ...]
     symbols: np.ndarray
     moves: np.ndarray
     answers: np.ndarray
-    seen: np.ndarray
 
     @property
     def states(self) -> int:
@@ -48,7 +41,7 @@ class Machine:
 
     def symbols_of(self, sequences: Sequences) -> np.ndarray:
         """The number of the symbol at each position, shape (sequences, positions); `NOWHERE` if it is new."""
-        return positions_in(self.symbols, rows_read(self.reads, sequences))
+        return positions_in(self.symbols, sequences.x)
 
     def run(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
         """The state after each position and the state before it; `NOWHERE` from a new transition on."""
@@ -70,16 +63,6 @@ class Machine:
         known = sequences.scored & (after != NOWHERE)
         answers = self.answers[before, read]
         return known & (answers != sequences.y).any(2)
-
-
-def rows_read(reads: tuple[Read, ...], sequences: Sequences) -> np.ndarray:
-    """What is read at each position, shape (sequences, positions, reads); 0 stands before the start."""
-    inputs, length = sequences.x.shape[2], sequences.x.shape[1]
-    columns = []
-    for column, lag in reads:
-        values = sequences.x[..., column] if column < inputs else sequences.y[..., column - inputs]
-        columns.append(np.pad(values, ((0, 0), (lag, 0)))[:, :length])
-    return np.stack(columns, -1)
 
 
 def positions_in(symbols: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -17,14 +17,14 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.effort import charge, time_is_up
-from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
+from weights2code.memory.machine import NOWHERE, Machine
 
 #: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row.
 COMPARED, LOOKED_AT, ROW = 1.5e-6, 1.5e-5, 8e-6
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
-#: Rows that states are merged from, at most; and where it is known that there are states.
-MOST_ROWS, ALL_ROWS = 20_000, 100_000
+#: Rows that states are merged from, at most.
+MOST_ROWS = 20_000
 #: Prefixes that merges by evidence look at in all: of labels that follow no machine there is no end.
 MOST_LOOKED_AT = 150_000
 #: Pairs of prefixes that are compared where nothing may contradict.
@@ -41,25 +41,18 @@ class _TooMany(Exception):
     """More states than are worth having, or no end to looking for them."""
 
 
-def merged(
-    sequences: Sequences,
-    reads: tuple[Read, ...],
-    mistakes: float | None = None,
-    rows: int = MOST_ROWS,
-    *,
-    alike: bool = False,
-) -> Machine | None:
+def merged(sequences: Sequences, mistakes: float | None = None, *, alike: bool = False) -> Machine | None:
     """The machine that the sequences, each from its true start, fold into; None if that has too many states,
-    or none is exact. So many rows are folded at most.
+    or none is exact.
 
     With `mistakes` by the most evidence, and at most that share of the labels, or about that, may be wrong.
     Inputs that are `alike`, since nothing that comes with them tells them apart, may be taken for one.
     """
     from aalpy.learning_algs.general_passive.GeneralizedStateMerging import run_GSM
 
-    sequences = sequences.take(slice(0, max(1, rows // sequences.x.shape[1])))
+    sequences = sequences.take(slice(0, max(1, MOST_ROWS // sequences.x.shape[1])))
     valid = sequences.valid
-    symbols, read = np.unique(rows_read(reads, sequences)[valid], axis=0, return_inverse=True)
+    symbols, read = np.unique(sequences.x[valid], axis=0, return_inverse=True)
     read, given = read.reshape(-1), np.unique(sequences.y[valid], axis=0, return_inverse=True)[1].reshape(-1)
     kinds = _kinds(read, given, valid) if alike else np.arange(len(symbols))
     if alike and kinds.max() + 1 == len(symbols):
@@ -84,7 +77,7 @@ def merged(
     except (_TooMany, ValueError):  # the latter: two sequences contradict each other
         return None
     moves = _moves(found, int(kinds.max()) + 1)[:, kinds]
-    return answered(reads, symbols, moves, sequences)
+    return answered(symbols, moves, sequences)
 
 
 def _kinds(read: np.ndarray, given: np.ndarray, valid: np.ndarray) -> np.ndarray:
@@ -229,19 +222,15 @@ def _moves(start: Any, symbols: int) -> np.ndarray:
     return np.array(moves)
 
 
-def answered(
-    reads: tuple[Read, ...], symbols: np.ndarray, moves: np.ndarray, sequences: Sequences
-) -> Machine:
-    """The machine with what most rows say that it answers, and how many rows show each transition."""
+def answered(symbols: np.ndarray, moves: np.ndarray, sequences: Sequences) -> Machine:
+    """The machine with what most rows say that it answers."""
     values, codes = np.unique(sequences.y.reshape(-1, sequences.y.shape[2]), axis=0, return_inverse=True)
-    bare = Machine(
-        reads, symbols, moves, np.zeros((*moves.shape, values.shape[1])), np.zeros(moves.shape, int)
-    )
+    bare = Machine(symbols, moves, np.zeros((*moves.shape, values.shape[1])))
     after, before = bare.run(sequences)
     known = sequences.valid & (after != NOWHERE)
     votes = np.zeros((*moves.shape, len(values)), int)
     np.add.at(votes, (before[known], bare.symbols_of(sequences)[known], codes.reshape(known.shape)[known]), 1)
-    return Machine(reads, symbols, moves, values[votes.argmax(2)], votes.sum(2))
+    return Machine(symbols, moves, values[votes.argmax(2)])
 
 
 def times_seen(machine: Machine, sequences: Sequences) -> np.ndarray:

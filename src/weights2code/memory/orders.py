@@ -35,8 +35,10 @@ def _all(machine: Machine) -> Iterator[np.ndarray]:
 
 
 def _way(machine: Machine, symbol: int) -> list[int]:
-    """The states that one symbol leads through, from the start on."""
-    way, state = [0], int(machine.moves[0, symbol])
+    """The states that one symbol leads through, from the one that it does not lead to, or the start."""
+    ends = np.setdiff1d(np.arange(machine.states), machine.moves[:, symbol])
+    first = int(ends[0]) if len(ends) == 1 else 0
+    way, state = [first], int(machine.moves[first, symbol])
     while state != NOWHERE and state not in way:
         way.append(state)
         state = int(machine.moves[state, symbol])

@@ -13,7 +13,7 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.effort import charge, time_is_up
-from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
+from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.memory.merging import answered
 
 #: States of a machine, at most, and rows that are followed in all while it is looked for.
@@ -25,11 +25,11 @@ PAUSE = 100_000
 STEP = 1.5e-7
 
 
-def smallest(sequences: Sequences, reads: tuple[Read, ...]) -> Machine | None:
+def smallest(sequences: Sequences) -> Machine | None:
     """The machine with the fewest states that agrees with all sequences, each from its true start; None if
     it was not found in so many steps."""
     valid = sequences.valid
-    symbols, read = np.unique(rows_read(reads, sequences)[valid], axis=0, return_inverse=True)
+    symbols, read = np.unique(sequences.x[valid], axis=0, return_inverse=True)
     labels = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
     first = np.zeros(len(labels), bool)
     first[np.cumsum(sequences.lengths)[:-1]] = True
@@ -38,7 +38,7 @@ def smallest(sequences: Sequences, reads: tuple[Read, ...]) -> Machine | None:
     for states in range(2, MOST_STATES + 1):
         moves, steps = _followed(*trace, states, len(symbols), steps)
         if moves is not None:
-            return answered(reads, symbols, np.array(moves), sequences)
+            return answered(symbols, np.array(moves), sequences)
         if steps <= 0 or time_is_up():
             break
     return None

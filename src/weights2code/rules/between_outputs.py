@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.data.sufficiency import determines, enough
 from weights2code.language import Expr, Step, Var
 from weights2code.rules.assembly import Reads
 from weights2code.rules.rows import table
+from weights2code.views.evidence import Evidence
 
 #: Answers that another output alone may decide.
 FEW_ANSWERS = 12
@@ -32,11 +32,11 @@ def from_others(
     if problem.whole:
         values = (*present, *leaves)
         columns, target = table(assembly, problem.training, values, row)
+        seen = Evidence(target)
         for kept in (kept for size in (1, 2) for kept in combinations(range(len(values)), size)):
             if kept[0] >= len(present) or len(kept) >= len(leaves):
                 continue  # no output of the same row, or no fewer values
-            consistent, repeats = determines(columns[:, kept], target)
-            if consistent and enough(repeats, len(target)):
+            if seen.enough(columns[:, kept].T):
                 yield tuple(values[i] for i in kept)
                 return
         return

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
@@ -32,8 +31,6 @@ MERGED = (0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.004)
 MOST_LEVELS = 64
 #: One with more than this may be a number all the same.
 FEW_LEVELS = 4
-#: Pairs of levels that are asked whether they need to be told apart.
-MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
 NEAR = 0.08
 #: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
@@ -173,8 +170,7 @@ def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple
     """The operator's values as levels, the fewest first, and as numbers with what these may be off by."""
     label = near_ones(rows, accepted)
     if label is not None:
-        for chosen in dict.fromkeys((tuple(merged(label, rows, accepted)), tuple(label))):
-            yield rows.levels(np.array(chosen)), None
+        yield rows.levels(label), None
     if label is None or label.max() >= FEW_LEVELS:
         yield rows.means, NEAR * float(np.ptp(rows.means))
 
@@ -191,17 +187,6 @@ def near_ones(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray 
         if label.max() and accepted(rows.levels(label)):
             return label
     return None
-
-
-def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """The labels with those made equal that no reader tells apart, wherever their levels lie."""
-    values, (_, first) = rows.levels(label), np.unique(label, return_index=True)
-    pairs = sorted(combinations(first, 2), key=lambda pair: abs(values[pair[0]] - values[pair[1]]))
-    for one, other in pairs[:MOST_MERGED]:
-        fewer = np.where(label == label[other], label[one], label)
-        if fewer.max() > fewer.min() and accepted(rows.levels(fewer)):
-            label = fewer
-    return label
 
 
 def regauged(meaning: np.ndarray, rows: Rows) -> np.ndarray:

@@ -14,25 +14,21 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Recurrence, Step, Var
 from weights2code.rules.assembly import Reads
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
-from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
+from weights2code.rules.starts import unusual_starts, usual_starts
 from weights2code.symbolic.engine import Candidate, preference
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
+from weights2code.views.evidence import Evidence
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
 #: whole windows, which takes a share of the time. The most that even these are asked of.
 MOST_LEAVES = 9
-SHORT_SEARCH = 0.3
-#: Unless they have at most so many values together, as bits do.
-MOST_WAYS = 4096
-#: The same of reals, where the search itself finds out which values matter.
-SHORT_SEARCH_OF_REALS = 0.5
+SHORT_SEARCH = 0.5
 WIDEST = 32
 #: Deviation that counts as exact, of real outputs relative to the spread of the targets.
 TOLERANCE = 1e-6
@@ -73,9 +69,8 @@ def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     if len(leaves) > WIDEST:
         text = f"{name} depends on {len(leaves)} values, too many to regress directly."
         raise NotExtracted(text, Reason.TOO_MANY)
-    many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
-    share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
-    asked = replace(asked, effort=share * asked.effort)
+    many = len(leaves) > MOST_LEAVES
+    asked = replace(asked, effort=(SHORT_SEARCH if many else 1.0) * asked.effort)
     found = asked.itself(leaves)
     if others and not many and (not found or found[0].complexity > LONG):
         beside = asked.itself((*leaves, *(Var(other) for other in others)))
@@ -95,13 +90,6 @@ def _reached(name: str, reads: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
-    """How many values the leaves have together, as far as their domains say."""
-    domains = known_domains(problem)
-    known = [domains.get(leaf.name) for leaf in leaves]
-    return float(np.prod([float(d.size) if d is not None and d.discrete else np.inf for d in known]))
-
-
 def needed_leaves(assembly: Reads, problem: Problem, row: int) -> tuple[Var, ...]:
     """The leaves of an output, without those that discrete data show to be dispensable.
 
@@ -114,11 +102,12 @@ def needed_leaves(assembly: Reads, problem: Problem, row: int) -> tuple[Var, ...
     while leaves and not len(target):  # no position has all of them, so that no rule can need the farthest
         leaves = tuple(leaf for leaf in leaves if leaf.lag < max(leaf.lag for leaf in leaves))
         columns, target = table(assembly, problem.training, leaves, row)
-    if not determines(columns, target)[0]:
+    seen = Evidence(target)
+    if seen.contradicted(columns.T)[0]:
         text = f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
         raise NotExtracted(text, Reason.UNDETERMINED)
-    costs = [leaf_cost(leaf, problem) for leaf in leaves]
-    return tuple(leaves[i] for i in needed(columns, target, costs))
+    kept = seen.needed(columns.T, [leaf_cost(leaf, problem) for leaf in leaves])
+    return tuple(leaves[i] for i in sorted(kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from operator import add
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences
+from weights2code.data import Problem, Regime, Sequences
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
 from weights2code.rules.assembly import Reads
@@ -47,6 +47,12 @@ LEAST_ROWS, AGREE, COVERED = 4, 0.7, 0.8
 FORMULAS, STARTS, JUDGED = 3, 200, 200
 #: Errors up to so many standard deviations say nothing against a start value; nor do such of whole numbers.
 LIKELY, NEAR = 4.0, 0.5
+
+
+def inexact_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
+    """The rules that the errors of the data allow; `NotExtracted` says why these do not lend themselves."""
+    mistakes = problem.regime is Regime.MISTAKES
+    yield from (majority_recurrences if mistakes else noisy_recurrences)(assembly, problem, effort)
 
 
 def noisy_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
@@ -155,10 +161,7 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Reads) -> Recurren
 
 
 def majority_recurrences(assembly: Reads, problem: Problem, effort: float) -> Iterator[Recurrence]:
-    """Rules that most rows follow, simplest first.
-
-    Raises `NotExtracted` with the reason where the data do not lend themselves to majorities.
-    """
+    """Rules that most rows follow, simplest first."""
     per_output = []
     for row, name in enumerate(problem.outputs):
         found = regress_majorities(assembly, problem, row, effort / len(problem.outputs))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data.sufficiency import chi_square
+from weights2code.data.relevance import chi_square
 from weights2code.effort import time_is_up
 from weights2code.language import BITS, Const, Domain, Expr, Var, op
 from weights2code.simplify.sums import polynomial

@@ -49,6 +49,10 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, int]:
     return code.reshape(-1).astype(np.int64), len(distinct)
 
 
+#: Values on some rows, a column after the other.
+Columns = Sequence[np.ndarray] | np.ndarray
+
+
 @dataclass(slots=True, eq=False)
 class Context:
     """Rows that agree in a view: pairs of them that contradict each other, and pairs that agree."""
@@ -106,7 +110,7 @@ class Evidence:
         self.real = len(np.unique(self.label)) > REAL * len(self.label)
         self._rng = np.random.default_rng(0)
 
-    def group(self, columns: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    def group(self, columns: Columns) -> tuple[np.ndarray, int]:
         """A number for each row, equal for rows that agree."""
         code, size = np.zeros(len(self.label), np.int64), 1
         for column in columns:
@@ -117,7 +121,7 @@ class Evidence:
             code, size = code * levels + own, size * levels
         return code, size
 
-    def context(self, columns: Sequence[np.ndarray]) -> Context:
+    def context(self, columns: Columns) -> Context:
         """Pairs of neighbours among rows that agree, in random order."""
         code, _ = self.group(columns)
         shuffled = self._rng.permutation(len(code))
@@ -131,10 +135,45 @@ class Evidence:
         )
         return Context((i[some], j[some]), (i[others], j[others]), len(conflicts))
 
-    def contradicted(self, columns: Sequence[np.ndarray]) -> tuple[int, float]:
+    def contradicted(self, columns: Columns) -> tuple[int, float]:
         """Rows that contradict their group, and how many would by chance: with labels drawn anew."""
         code, _ = self.group(columns)
         return self._minorities(code, self.label), self._minorities(code, self._rng.permutation(self.label))
+
+    def enough(self, columns: Columns) -> bool:
+        """Whether no rows that agree in them contradict each other, where many would by chance."""
+        found, chance = self.contradicted(columns)
+        return found == 0 and chance >= EXPECTED
+
+    def smallest(self, columns: Columns, costs: Sequence[float]) -> list[int]:
+        """The places of those that are needed, of enough columns, the dearest left out first."""
+        kept = list(range(len(columns)))
+        for place in sorted(kept, key=lambda place: -costs[place]):
+            rest = [other for other in kept if other != place]
+            if self.enough([columns[other] for other in rest]):
+                kept = rest
+        return kept
+
+    def needed(self, columns: Columns, costs: Sequence[float]) -> list[int]:
+        """The same of columns that rows may hardly agree in: then those are taken one by one that resolve the
+        most contradictions; all of them where that shows nothing."""
+        if self.labels == 1:
+            return []
+        if self.enough(columns):
+            return self.smallest(columns, costs)
+        chosen: list[int] = []
+        while len(chosen) < len(columns):
+            context = self.context([columns[place] for place in chosen])
+            if not context.found:
+                break
+            left, kept = context.left(np.stack(columns))
+            worth = np.where(kept > 0, left / np.maximum(kept, 1e-9), 1.0) + 0.01 * np.array(costs)
+            worth[chosen] = np.inf
+            chosen.append(int(worth.argmin()))
+        some = [columns[place] for place in chosen]
+        if not self.enough(some):
+            return list(range(len(columns)))
+        return [chosen[place] for place in self.smallest(some, [costs[place] for place in chosen])]
 
     def _minorities(self, code: np.ndarray, label: np.ndarray) -> int:
         charge(2 * COMPARED * len(code))

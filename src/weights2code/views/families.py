@@ -32,8 +32,8 @@ FIRST = 800
 SIMPLE, MOST = 512, 2560
 #: Of more different values a column is no code, and of more it is no small number.
 FEW, SMALL = 12, 40
-#: How far back windows go, and what is put in order.
-WIDEST, LAST = 9, 3
+#: How far back windows go.
+WIDEST = 9
 #: Running totals that there are extrema of, and tests that are taken from each other.
 MOST_TOTALS, SIGNED = 16, 8
 #: Formulas that are keys; how keys compare with what is asked for.

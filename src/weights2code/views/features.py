@@ -117,10 +117,6 @@ class View:
             leaves.append(tuple(dict.fromkeys(own)))
         return View(problem.inputs, problem.outputs, reads, tuple(steps), start, tuple(leaves))
 
-    @property
-    def cost(self) -> float:
-        return priced(dict.fromkeys(f for features in self.reads for f in features))
-
     # -- what rules ask of what they read --------------------------------------------------------------------
 
     def output_leaves(self, row: int) -> tuple[Var, ...]:

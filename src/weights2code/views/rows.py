@@ -151,20 +151,17 @@ class Rows:
         """Where a view waits: at what it costs, and later for what speaks against it."""
         return priced(features) + self.thin(features)
 
+    def smallest(self, features: Features) -> Features:
+        """Without what is not needed."""
+        kept = self.full.smallest(self.checked(features), [f.cost for f in features])
+        return tuple(features[place] for place in kept)
+
     def near(self, features: Features, values: Sequence[np.ndarray] | None = None) -> Scored:
         """What near rows differ in, of features whose values may be known."""
         left = self.few.near(self.shown(features) if values is None else values)
         self._left[frozenset(features)] = left
         self._least = min(self._least, left)
         return Scored(features, left)
-
-    def smallest(self, features: Features) -> Features:
-        """Without what is not needed, the dearest first."""
-        for feature in sorted(features, key=lambda f: -f.cost):
-            rest = tuple(f for f in features if f is not feature)
-            if rest and self.enough(rest):
-                features = rest
-        return features
 
     def real(self, features: Iterable[Feature]) -> bool:
         """Whether rows hardly ever agree in one of them."""
@@ -260,6 +257,7 @@ class Rows:
         for one in sorted((s for s in found if s.left == 0), key=lambda s: s.cost)[:MOST_CHECKED]:
             if self.enough(one.features):
                 small = self.smallest(one.features)
+                self.enough(small)  # how well it is known decides where it waits
                 views.setdefault(frozenset(small), small)
         return sorted(views.values(), key=self.place)
 

@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.language import Expr, Step, Var
-from weights2code.memory.actions import rules_by_actions
-from weights2code.memory.by_kinds import rules_by_kinds
+from weights2code.language import Expr, Step, Var, infer
+from weights2code.memory.circles import rules_by_multiples
 from weights2code.memory.folding import machine_of
-from weights2code.memory.formulas import formula_of, table_of, transitions
+from weights2code.memory.formulas import SHORT, ShortRule, formula_of, table_of, transitions
 from weights2code.memory.machine import Machine
 from weights2code.memory.orders import orders
-from weights2code.memory.short_rules import ShortRule, short_rules
+from weights2code.memory.stacks import rules_of_stacks
 from weights2code.simplify.cost import cost
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.views.families import EARLIER
 from weights2code.views.features import Feature
 
 #: Rules of a machine that are features, and states of one whose rule may be a formula in some order.
-RULES, FEW_STATES = 3, 8
-#: Effort for the formula of two states, whose order does not matter, and of more, in seconds of a usual
-#: machine.
-OF_TWO, OF_MORE = 1.5, 0.5
+RULES, FEW_STATES = 3, 16
+#: Effort for the formula of two states, whose order does not matter, of more, and of any where it is to be
+#: quick, in seconds of a usual machine.
+OF_TWO, OF_MORE, OF_QUICK = 1.5, 0.5, 0.1
 
 
 def states(problem: Problem) -> Iterator[Feature]:
@@ -33,11 +33,30 @@ def states(problem: Problem) -> Iterator[Feature]:
         return
     state, reads = Var("state'", 1), tuple(Var(name) for name in problem.inputs)
     for found in numbered(machine, state, reads)[:RULES]:
+        rule = _of_texts(found, machine, state, problem) if problem.categories else found.rule
+        if rule is None:
+            continue
         start = (("state'", float(found.numbers[0])),) if found.numbers[0] else ()
-        step = Step("state'", found.rule)
-        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(found.rule), (step,), start)
+        made = Feature("machine", Var("state'"), 2 + 0.5 * cost(rule), (Step("state'", rule),), start)
         yield made
         yield made.at(1, EARLIER)
+
+
+def _of_texts(found: ShortRule, machine: Machine, state: Var, problem: Problem) -> Expr | None:
+    """A rule of these numbers that computes with no text."""
+    before, read, after, _ = transitions(machine, found.numbers[:, None])
+    domains = infer(before[:, 0]), *problem.domains
+    reads = tuple(Var(name) for name in problem.inputs)
+    front = search_over_texts(
+        np.hstack([before, read]),
+        after[:, 0],
+        variables=(state, *reads),
+        domains=domains,
+        answer=infer(after[:, 0]),
+        tolerance=1e-6,
+        effort=OF_MORE,
+    )
+    return next((candidate.expr for candidate in front if candidate.exact), None)
 
 
 def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: bool = False) -> list[ShortRule]:
@@ -46,18 +65,18 @@ def numbered(machine: Machine, state: Var, reads: tuple[Var, ...], *, quick: boo
     What is found fast is all if it is to be `quick`.
     """
 
+    effort = OF_QUICK if quick else OF_TWO if machine.states == 2 else OF_MORE
+
     def formula(columns: np.ndarray, target: np.ndarray) -> Expr | None:
-        return formula_of(columns, target, (state, *reads), OF_TWO if machine.states == 2 else OF_MORE)
+        return formula_of(columns, target, (state, *reads), effort)
 
     def table(columns: np.ndarray, target: np.ndarray) -> Expr | None:
         return table_of(columns, target, (state, *reads))
 
-    found = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
-    found = found or rules_by_actions(machine, state, reads)
-    if not found and not quick:
-        found = short_rules(machine, state, reads, plain=False)
-        if not found and machine.states <= FEW_STATES:
-            found = _in_order(machine, formula)
+    found = rules_by_multiples(machine, state, reads)
+    found = found or ([] if quick else rules_of_stacks(machine, state, reads))
+    if not found and machine.states <= FEW_STATES:
+        found = _in_order(machine, formula)
     return found or _in_order(machine, table, 1 if quick else None)
 
 
@@ -71,4 +90,6 @@ def _in_order(
         rule = rule_of(np.hstack([before, read]), after[:, 0])
         if rule is not None:
             found.append(ShortRule(numbers, rule))
+            if found[-1].cost <= SHORT:
+                break
     return sorted(found, key=lambda one: one.cost)[:1]

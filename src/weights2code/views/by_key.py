@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from weights2code.data.problem import Problem
-from weights2code.data.sufficiency import determines, enough
+from weights2code.data import Problem
+from weights2code.views.evidence import Evidence
 
 #: Values of a key, at least, and rows of each, on average.
 FEWEST_KEYS, ROWS_A_KEY = 2, 3
@@ -54,10 +54,9 @@ def _follows(problem: Problem, present: np.ndarray, y: np.ndarray, before: np.nd
         if not domain.categories:
             asked.append((y[:, row] - np.where(before >= 0, y[before, row], 0.0), begun))
         if not any(
-            consistent and enough(repeats, len(y))
+            Evidence(target).enough(np.hstack([past, now]).T)
             for target, past in asked
             for now in _choices(present)
-            for consistent, repeats in [determines(np.hstack([past, now]), target)]
         ):
             return False
     return True
