@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import baselines
 import fields
 import pytest
 from table import Row, Table, one_of, value_of, whole, with_holes
@@ -61,9 +60,3 @@ def test_answers_are_judged_by_the_rule():
     one = table(columns={"kind": one_of("in", "out")}, step=lambda s, row: (s, (row["kind"] * 2,)))
     assert one.judge(lambda x: x * 2)
     assert not one.judge(lambda x: x)
-
-
-def test_what_a_row_decides_is_found_by_a_tree_and_by_merging_and_not_asked_of_operon():
-    one = table(sequences=100)
-    found = baselines.baselines(one, 0.0)
-    assert found == {"tree": "exact", "rpni": "exact", "operon": "-"}
