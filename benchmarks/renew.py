@@ -7,7 +7,7 @@
 
 The same command goes on where it was stopped: what is done names the `src/` that it was taken from and is
 passed over, and what is under way goes on from the rows that are there, unless `src/` has changed since. What
-this machine cannot do (no GPU, no Operon) is named and left. The pages are filled at the end.
+this machine cannot do (no GPU) is named and left. The pages are filled at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
@@ -68,18 +67,16 @@ def bench(name: str, asked: str) -> Figure:
 
 #: How an experiment is asked for in each way, and which are.
 WAYS = {"fast": "", "paper": " --recipe paper --device cuda", "concat": " --layout concat"}
-OPTIONS = {"baselines": " --suite mips --seeds 0", "cost": " --seeds 0", "unmatched_heads": " --seeds 0"}
 #: With the paper's recipe: those that look at the models of the whole protocol, and those that train.
-OF_PROTOCOL = ("table1", "architectures", "unmatched_heads", "pruning", "dynamics")
+OF_PROTOCOL = ("table1", "architectures", "pruning", "dynamics")
 TRAINED = ("protocol", "arity", "l1", "annealing")
 
 
 def experiment(name: str, way: str = "fast") -> Figure:
     full = name if way == "fast" else f"{name}_{way}"
-    asked, needs = WAYS[way], "Operon" if name == "baselines" else "CUDA" if way == "paper" else ""
+    asked, needs = WAYS[way], "CUDA" if way == "paper" else ""
     if way == "paper" and name in OF_PROTOCOL:
         asked, needs = " --recipe paper --models {out}/../protocol_paper", ""
-    asked += OPTIONS.get(name, "") if way == "fast" else ""
     step = f"w2c experiment {name}{asked} --jobs {{processes}} --out {{out}}"
     files = ("experiment.json", "figure.svg")
     return Figure(full, f"benchmarks/experiments/{full}/experiment.json", (step,), files, needs)
@@ -92,8 +89,11 @@ ATTACKS = (
 )  # fmt: skip
 #: Options that take all processes.
 ALL = "--processes {processes}"
+#: Experiments that were, whose records keep their tables.
+FORMER = ("unmatched_heads", "baselines", "cost")
 #: Records whose question is answered: their script stands at the commit that they name.
 ANSWERED = {
+    **{name: f"experiments/{name}/experiment" for name in (*FORMER, "unmatched_heads_paper")},
     "languages": "languages/results/languages", "language_rows": "languages/results/rows",
     "links": "network/results/links", "operon": "own_data/results/operon",
     "tables": "tables/results/tables", "wide": "own_data/results/wide", "large": "own_data/results/large",
@@ -143,13 +143,11 @@ def why_not(figure: Figure, again: bool) -> str:
     record = Record.read(ROOT / figure.record)
     if record and state(record.head).kind == "same" and not again:
         return "as of now"
-    return f"needs {figure.needs}, which is not here" if figure.needs and not has(figure.needs) else ""
+    return f"needs {figure.needs}, which is not here" if figure.needs and not has_gpu() else ""
 
 
-def has(need: str) -> bool:
+def has_gpu() -> bool:
     """Whether this machine has what some records need."""
-    if need == "Operon":
-        return find_spec("pyoperon") is not None
     import torch
 
     return torch.cuda.is_available()

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 
 import figures
-from experiment_slots import behind, compared, experiment, experiment_sources, protocol, times, ways_of
+from experiment_slots import (
+    NAMES,
+    behind,
+    compared,
+    experiment,
+    experiment_sources,
+    place_of,
+    protocol,
+    times,
+    ways_of,
+)
 from measured import (
     COUNTS,
-    FIGURES,
     Columns,
     NotMeasured,
     Row,
@@ -33,7 +41,7 @@ from measured import (
 )
 from summary_slots import BESIDE, mips_solved, sources, summary
 from weights2code import tasks
-from weights2code.experiments import paper_numbers, registry
+from weights2code.experiments import paper_numbers
 from weights2code.experiments.cases import ANNEALED, WAYS
 from weights2code.experiments.limits import LIMITS, failure
 from weights2code.experiments.tables import Cell, grouped, listed, markdown, members_of, middle, part
@@ -407,12 +415,10 @@ def gallery() -> str:
 def files() -> dict[str, str]:
     """What pages show as files of their own: figures of experiments."""
     made = {}
-    for name in registry.NAMES:
+    for name in NAMES:
         for way in ways_of(name):
-            place = figures.ROOT / Path(FIGURES[name if way == "fast" else f"{name}_{way}"].record).parent
-            if (place / "figure.svg").exists():
-                text = (place / "figure.svg").read_text(encoding="utf-8")
-                made[f"docs/results/experiment_{name}_{way}.svg"] = text
+            if (figure := place_of(name, way, "figure.svg")).exists():
+                made[f"docs/results/experiment_{name}_{way}.svg"] = figure.read_text(encoding="utf-8")
     return made
 
 

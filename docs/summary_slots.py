@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import figures
-from experiment_slots import counts_of, standing, ways_of
+from experiment_slots import NAMES, counts_of, standing, ways_of
 from measured import FIGURES, NotMeasured, counted, known, networks, proved, record, renew, rows
 from weights2code import tasks
-from weights2code.experiments import paper_numbers, registry
+from weights2code.experiments import paper_numbers
 from weights2code.experiments.tables import grouped, markdown, members_of, part
 
 #: What stands beside our fits of tables.
@@ -90,7 +90,7 @@ def _networks(folder: str) -> tuple[str, str, str]:
 
 def _experiments(folder: str) -> tuple[str, str, str]:
     total: Counter[str] = Counter()
-    for name in registry.NAMES:
+    for name in NAMES:
         if "fast" in ways_of(name):
             total += standing(name, "fast")
     if not total:

@@ -113,32 +113,6 @@ def test_learned_heads_have_curves_and_three_listings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_heads_of_models_that_are_there(tmp_path: Path) -> None:
-    """A short training of the paper's recipe, then its heads, without training or extraction."""
-    numbers = {"epochs": 2, "samples": 2048}
-    trained = Options(recipe="paper", seeds=(0, 1), numbers=numbers)
-    (job,) = get("unmatched_heads").jobs(replace(trained, tasks=("bitwise_not",)))
-    with_programs = perform(job, tmp_path / "models" / "one")
-    (job,) = get("unmatched_heads").jobs(
-        Options(recipe="paper", tasks=("bitwise_not",), models=str(tmp_path / "models"))
-    )
-    row = perform(job, tmp_path / "heads")
-    assert not list((tmp_path / "heads").iterdir())
-    assert [member["member"] for member in row["members"]] == [0, 1]
-    for one, other in zip(row["members"], with_programs["members"], strict=True):
-        assert one["heads_in_all"] == len(one["matched"]) + len(one["unmatched"]) == 2
-        assert one["matched"] == other["matched"]
-        assert one["network"]["right"] is not None
-    (line,) = get("unmatched_heads").table([{**row, "key": "k", "status": "done", "tries": 1}]).lines
-    assert line.cells["heads"] == 4
-    (missing,) = get("unmatched_heads").jobs(
-        Options(recipe="paper", tasks=("bitwise_or",), models=str(tmp_path / "models"))
-    )
-    with pytest.raises(InputError, match="holds no trained models of bitwise_or with 1 layers"):
-        perform(missing, tmp_path / "none")
-
-
-@pytest.mark.slow
 def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> None:
     """Those of the architecture with the lowest mean loss, as the grid chooses."""
     from weights2code.experiments.members import train_models

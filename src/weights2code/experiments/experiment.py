@@ -29,7 +29,6 @@ class Options:
     device : where to train.
     seeds : one run each.
     tasks : restricts the experiment to these; empty means all of its own.
-    suite : of tasks, for the experiments that go over a whole suite.
     models : a folder whose run folders hold the trained models, for the experiments that only look at models.
     numbers : fields of `Settings` that override the recipe's numbers (epochs, samples, members, ...).
     """
@@ -39,7 +38,6 @@ class Options:
     device: str = "cpu"
     seeds: tuple[int, ...] = (0, 1, 2)
     tasks: tuple[str, ...] = ()
-    suite: str = "paper"
     models: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,7 +64,7 @@ class Experiment:
     ----------
     name : as `w2c experiment` knows it.
     reproduces : what it is in the paper.
-    tasks : its own tasks; None is those of a suite.
+    tasks : its own tasks.
     jobs_of : the runs that the options ask for, of one task.
     table : the table made of all their rows, the paper's numbers beside ours.
     figure : a drawing made of their rows, if there is one.
@@ -76,28 +74,19 @@ class Experiment:
 
     name: str
     reproduces: str
-    tasks: tuple[str, ...] | None
+    tasks: tuple[str, ...]
     jobs_of: Callable[[str, Options], list[Job]]
     table: Callable[[Sequence[Row]], Table]
     figure: Callable[[Sequence[Row]], Drawing | None] | None = None
     keeps_programs: bool = False
     takes_models: bool = False
 
-    def tasks_of(self, suite: str) -> tuple[str, ...]:
-        """Its own tasks, or all of the suite."""
-        from weights2code import tasks
-
-        return self.tasks or tuple(task.name for task in tasks.all_tasks(suite))
-
     def jobs(self, options: Options) -> list[Job]:
         """The runs that the options ask for, task by task; a task that is none of its own is refused."""
         if options.models and not self.takes_models:
             raise InputError(f"{self.name} trains its own models; leave out --models.")
-        own = self.tasks_of(options.suite)
-        unknown = [name for name in options.tasks if name not in own]
+        unknown = ", ".join(name for name in options.tasks if name not in self.tasks)
         if unknown:
-            raise InputError(
-                f"{self.name} is not about {', '.join(unknown)}; its tasks are {', '.join(own)}."
-            )
-        chosen = [name for name in own if not options.tasks or name in options.tasks]
+            raise InputError(f"{self.name} is not about {unknown}; its tasks are {', '.join(self.tasks)}.")
+        chosen = [name for name in self.tasks if not options.tasks or name in options.tasks]
         return [job for name in chosen for job in self.jobs_of(name, options)]
