@@ -16,7 +16,7 @@ import pytest
 
 from weights2code.cli.engine_options import engine_from
 from weights2code.errors import InputError
-from weights2code.experiments import learned, members, protocol
+from weights2code.experiments import learned, members, models, protocol
 from weights2code.experiments.engines import Local, OnDevice
 from weights2code.experiments.jobs import Job, training_of
 from weights2code.experiments.stores import Folders
@@ -26,7 +26,7 @@ Waiting = Callable[[Callable[[], object]], None]
 
 WORK = """
 import os, threading, time
-from weights2code.experiments import members
+from weights2code.experiments import models
 from weights2code.experiments.jobs import trains
 
 meeting = None
@@ -58,7 +58,7 @@ def work(arguments, folder):
 def plain(arguments, folder):
     return {"pid": os.getpid(), "number": arguments["number"]}
 
-@trains(members.train_models)
+@trains(models.train_models)
 def members_alone(arguments, folder):
     return {}
 """
@@ -182,7 +182,7 @@ SMALL = {"recipe": "paper", "epochs": 1, "samples": 256}
 WORKS = {
     "protocol": (
         protocol.train_task,
-        {"task": "abs", "settings": {"seed": 0, **SMALL}, "seeds": 1, "label": {"task": "abs"}},
+        {"task": "abs", "settings": {"seed": 0, **SMALL}, "grid": 1, "label": {"task": "abs"}},
     ),
     "members": (members.train_and_extract, {"task": "abs", "settings": {"seed": 0, "members": 1, **SMALL}}),
     "learned": (
@@ -209,8 +209,8 @@ def test_a_work_goes_on_where_its_training_ended(
     training = training_of(Job("one", f"{work.__module__}:{work.__name__}", arguments))
     assert training is not None
     training(arguments, tmp_path)
-    models = {file: file.read_bytes() for file in tmp_path.rglob("model.safetensors")}
-    assert len(models) == (8 if name == "protocol" else 1)
+    left = {file: file.read_bytes() for file in tmp_path.rglob("model.safetensors")}
+    assert len(left) == (8 if name == "protocol" else 1)
     assert not list(tmp_path.rglob("current*"))
 
     def never(*_: object, **__: object) -> None:
@@ -221,8 +221,8 @@ def test_a_work_goes_on_where_its_training_ended(
     training(arguments, tmp_path)
     row = work(arguments, tmp_path)
     assert row["training_seconds"] > 0
-    assert len(row["members"]) == len(models)
-    assert all(file.read_bytes() == content for file, content in models.items())
+    assert len(row["members"]) == len(left)
+    assert all(file.read_bytes() == content for file, content in left.items())
 
 
 @pytest.mark.slow
@@ -246,7 +246,7 @@ def test_models_trained_beside_others_are_those_trained_alone(device: str, tmp_p
     ]
     alone, beside = tmp_path / "alone", tmp_path / "beside"
     for one in jobs:
-        members.train_models(one.arguments, Folders(alone).begin(one))
+        models.train_models(one.arguments, Folders(alone).begin(one))
     rows = run_sweep(jobs, beside, OnDevice(Local(1, preload="json"), device, 4))
     assert [row["error"] for row in rows] == [None] * 4
     for one in jobs:
