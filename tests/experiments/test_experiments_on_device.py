@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from concurrent.futures import wait
 from importlib import import_module
 from pathlib import Path
 from threading import Barrier, get_ident
@@ -154,9 +155,7 @@ def test_who_leaves_breaks_off_trainings_and_starts_no_further_one(tmp_path: Pat
         one.submit(job(0, endless=True), tmp_path / "runs/job0")
         one.submit(job(1), tmp_path / "runs/job1")
         wait_for((tmp_path / "runs/job0/trainings.txt").exists)
-    for thread in one._threads:
-        thread.join(60)
-        assert not thread.is_alive()
+    assert not wait(one._futures, 60).not_done
     assert not (tmp_path / "runs/job1").exists()
 
 
