@@ -117,14 +117,6 @@ def test_a_later_commit_makes_no_page_wrong() -> None:
     assert figures.without_state("at commit a. " + then) != figures.without_state("at commit b. " + now)
 
 
-def test_a_page_of_several_records_has_a_line_a_commit() -> None:
-    one, other = {**HEAD, "commit": "abc"}, {**HEAD, "commit": "def"}
-    text = figures.taken_list([("a", one), ("b", other), ("c", {**one, "date": "2030-01-02 23:00"})])
-    first, second = text.splitlines()
-    assert first.startswith("- a, c: at commit abc, 2030-01-02. `src/` since then: ")
-    assert second.startswith("- b: at commit def, ")
-
-
 def test_the_package_knows_the_tree_of_its_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = root / "src/weights2code/experiments"
     place.mkdir(parents=True)

@@ -18,10 +18,9 @@ from in_process import InProcess
 
 from weights2code.cli import bench as command
 from weights2code.cli import main, progress
-from weights2code.cli.engine_options import engine_from
-from weights2code.cli.progress import Clock, described, duration, sweep_reporter
+from weights2code.cli.progress import Clock, described, sweep_reporter
 from weights2code.effort import TimeLimit
-from weights2code.errors import InputError, Reason
+from weights2code.errors import Reason
 from weights2code.experiments import bench
 from weights2code.experiments.limits import failure
 from weights2code.extraction.attempt import Attempt
@@ -147,20 +146,6 @@ def test_the_headline_says_it_if_runs_were_lost() -> None:
     assert lost == f"{calm}; 1 were lost and tried again"
 
 
-def test_seeds() -> None:
-    assert command.seeds_of("0,1, 2") == [0, 1, 2]
-    assert command.seeds_of("3-5,4,9") == [3, 4, 5, 9]
-
-
-def test_engines_by_name() -> None:
-    from argparse import Namespace
-
-    local = engine_from(Namespace(engine="local", jobs=3, address=None, device="cpu"))
-    assert local.jobs == 3  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="needs --engine ray"):
-        engine_from(Namespace(engine="local", jobs=None, address="auto"))
-
-
 # -- progress ------------------------------------------------------------------------------------------------
 
 
@@ -174,14 +159,6 @@ def test_the_time_left_comes_from_what_this_sweep_did(monkeypatch: pytest.Monkey
     clock.count(False)
     assert (clock.done, clock.badly) == (6, 1)
     assert clock.left() == "40 s left"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(3.4, "3 s"), (89, "89 s"), (600, "10 min"), (3600, "1 h 0 min"), (9000, "2 h 30 min")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,17 +17,15 @@ import pytest
 
 from weights2code.cli.engine_options import engine_from
 from weights2code.errors import InputError
-from weights2code.experiments import learned, members, models, protocol
+from weights2code.experiments import learned, members, protocol
 from weights2code.experiments.engines import Local, OnDevice
 from weights2code.experiments.jobs import Job, training_of
-from weights2code.experiments.stores import Folders
 from weights2code.experiments.sweep import run_sweep
 
 Waiting = Callable[[Callable[[], object]], None]
 
 WORK = """
 import os, threading, time
-from weights2code.experiments import models
 from weights2code.experiments.jobs import trains
 
 meeting = None
@@ -59,9 +57,6 @@ def work(arguments, folder):
 def plain(arguments, folder):
     return {"pid": os.getpid(), "number": arguments["number"]}
 
-@trains(models.train_models)
-def members_alone(arguments, folder):
-    return {}
 """
 
 
@@ -222,36 +217,3 @@ def test_a_work_goes_on_where_its_training_ended(
     assert row["training_seconds"] > 0
     assert len(row["members"]) == len(left)
     assert all(file.read_bytes() == content for file, content in left.items())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_models_trained_beside_others_are_those_trained_alone(device: str, tmp_path: Path) -> None:
-    import numpy as np
-    import torch
-
-    from weights2code.training.storage import Trained
-
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("needs a GPU")
-    settings = {"members": 2, "device": device, **SMALL}
-    jobs = [
-        Job(
-            f"seed{seed}",
-            "training_work:members_alone",
-            {"task": "abs", "settings": {"seed": seed, **settings}},
-        )
-        for seed in range(4)
-    ]
-    alone, beside = tmp_path / "alone", tmp_path / "beside"
-    for one in jobs:
-        models.train_models(one.arguments, Folders(alone).begin(one))
-    rows = run_sweep(jobs, beside, OnDevice(Local(1, preload="json"), device, 4))
-    assert [row["error"] for row in rows] == [None] * 4
-    for one in jobs:
-        first, second = (
-            Trained.load(out / "runs" / one.key / "run/model.safetensors") for out in (alone, beside)
-        )
-        weights = second.weights.tensors()
-        assert first.losses == second.losses
-        assert all(np.array_equal(value, weights[name]) for name, value in first.weights.tensors().items())

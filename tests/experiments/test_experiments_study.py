@@ -17,6 +17,7 @@ from weights2code.experiments.learned import learned_jobs
 from weights2code.experiments.measures import unbroken_lines
 from weights2code.experiments.registry import get
 from weights2code.experiments.stores import Folders
+from weights2code.experiments.work import run_task
 from weights2code.training.storage import Trained
 
 SMALL = {"layers": 1, "heads": 2, "submlps": 1}
@@ -115,7 +116,6 @@ def test_learned_heads_have_curves_and_three_listings(tmp_path: Path) -> None:
 def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> None:
     """Those of the architecture with the lowest mean loss, as the grid chooses."""
     from weights2code.experiments.models import train_models
-    from weights2code.training.storage import Trained
 
     numbers = {"recipe": "paper", "samples": 512, "epochs": 1, "members": 2}
     for heads in (1, 2):
@@ -191,3 +191,23 @@ def test_an_experiment_finds_its_own_models(name: str, task: str, folder: str, t
 def test_a_formula_over_several_lines_counts_once() -> None:
     source = "a = 1\nb = (\n    a\n    + 2\n)\n# words\n\n\ndef f(x):\n    return (\n        x\n    )\n"
     assert unbroken_lines(source) == 7
+
+
+@pytest.mark.slow
+def test_a_run_leaves_its_folder_and_a_row(tmp_path: Path) -> None:
+    arguments = {"task": "Sum_Last2", "settings": {"seed": 3}}
+    row = run_task(arguments, tmp_path)
+    assert (row["task"], row["seed"], row["exit"], row["solved"]) == ("sum_last2", 3, 0, True)
+    assert row["verdict"] == "proved"
+    assert row["source"] == (tmp_path / "run/program.py").read_text()
+    assert row["lines"] == len(row["source"].splitlines())
+    assert row["raw_lines"] == len((tmp_path / "run/program_raw.py").read_text().splitlines())
+    assert row["training_seconds"] <= row["seconds"]
+    assert not row["resumed"]
+    again = run_task(
+        arguments, tmp_path
+    )  # of a complete run: the times of the first are gone, and that is said
+    assert again["resumed"]
+    assert again["training_seconds"] is None
+    for name in ("formula", "verdict", "rung", "loss", "solved", "raw_lines"):
+        assert again[name] == row[name]

@@ -19,7 +19,7 @@ from weights2code.experiments import (
     reproduce,
     robustness,
 )
-from weights2code.experiments.comparison import lower
+from weights2code.experiments.comparison import combined, higher_is_better, lower, lower_is_better, reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.records import Record
@@ -174,3 +174,32 @@ def test_a_table_has_a_line_for_each_group_with_the_paper_s_row_beside_it() -> N
         {"task": "b", "rmse": 2.0, "paper_rmse": None, "solved": "0/1"},
     ]
     assert [(line.standing, line.why) for line in found.lines] == [("better", "so"), (None, "so")]
+
+
+@pytest.mark.parametrize(
+    ("better", "ours", "theirs", "standing"),
+    [
+        (lower_is_better, 0.0, 1e-3, "better"),
+        (lower_is_better, 1e-2, 1e-3, "worse"),
+        (lower_is_better, 1e-7, 1e-12, "equal"),  # both are rounding
+        (lower_is_better, 2e-6, 1e-7, "worse"),
+        (lower_is_better, None, 1e-3, "worse"),
+        (lower_is_better, 0.0, None, None),
+        (higher_is_better, 0.996, 1.0, "equal"),  # within their print
+        (higher_is_better, 0.98, 1.0, "worse"),
+        (higher_is_better, 1.0, 0.67, "better"),
+        (higher_is_better, 1.0, None, None),
+        (combined, "equal", "better", "better"),
+        (combined, "better", "worse", "mixed"),
+        (combined, "equal", None, "equal"),
+    ],
+)
+def test_better_equal_or_worse(better: Any, ours: Any, theirs: Any, standing: str | None) -> None:
+    assert better(ours, theirs) == standing
+
+
+def test_the_reason_is_the_last_attempt_and_said_once() -> None:
+    missed = done(solved=False, attempts=[{"text": "small: no"}, {"text": "large: does not fit"}])
+    assert reason([missed, missed]) == "large: does not fit"
+    assert "MemoryError" in reason([{"status": "failed", "error": "MemoryError: x"}])
+    assert reason([done(solved=True)]) == ""
