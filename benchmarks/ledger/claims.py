@@ -61,7 +61,7 @@ def replay(record: Record) -> Record:
     began = time.process_time()
     try:
         with np.errstate(all="ignore"):
-            found = ask(record)
+            found: Any = ask(record)
             seconds = time.process_time() - began
             wrong = wrong_of(record, found)
     except Exception as error:

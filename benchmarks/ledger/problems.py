@@ -11,14 +11,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from weights2code.data import Problem, from_arrays
 from weights2code.experiments.cases import Case
-from weights2code.language import Domain, Recurrence
+from weights2code.experiments.judging import Judgement, Run, solved
+from weights2code.language import Domain, Recurrence, uniform
 from weights2code.settings import Settings
 
-Record = dict[str, Any]
 for folder in ("", "random_programs", "own_data", "tables", "reliability"):
     sys.path.append(str(Path(__file__).parents[1] / folder))
+Record = dict[str, Any]
 KEPT = frozenset({"steps 23", "steps 24"})
+#: Training and validation sequences of a random program, as many as a built-in task gets.
+TRAINING, VALIDATION = 8192, 512
 #: Processor seconds that a search may take, and that of a random program.
 SECONDS, RANDOM_SECONDS = 120.0, 25.0
 
@@ -36,15 +42,35 @@ def case_of(record: Record) -> Case:
 
 def random_case(text: Record, settings: Settings) -> Case:
     """A random program by its text: a step function, or a machine of the package's own language."""
-    drawn = importlib.import_module("recover")
     if "machine" in text:
-        domains = [Domain.from_dict(domain) for domain in text["domains"]]
-        machine = Recurrence.from_dict(text["machine"])
-        return drawn.case_of(text["name"], machine, domains, text["length"], settings, {})
+        domains = tuple(Domain.from_dict(domain) for domain in text["domains"])
+        return specified(
+            text["name"], Recurrence.from_dict(text["machine"]), domains, text["length"], settings
+        )
     names = ("name", "family", "size", "source", "length")
     inputs = tuple((name, tuple(bounds)) for name, bounds in text["inputs"])
-    program = drawn.programs.StepProgram(**{name: text[name] for name in names}, inputs=inputs)
-    return drawn.of_program(program, settings)
+    made = importlib.import_module("programs").StepProgram
+    task = made(**{name: text[name] for name in names}, inputs=inputs).task
+    return specified(text["name"], task.specification, task.domains, text["length"], settings)
+
+
+def specified(name: str, machine: Any, domains: tuple[Domain, ...], length: int, settings: Settings) -> Case:
+    """A specification as a problem, under a name that says nothing: the search sees sequences and domains."""
+
+    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        return uniform(rng, domains, n, length)
+
+    def problem(settings: Settings) -> Problem:
+        x = draw(np.random.default_rng([settings.seed, 1]), TRAINING + VALIDATION, length)
+        data = from_arrays(x, machine.run(x))
+        parts = data.take(slice(VALIDATION, None)), data.take(slice(0, VALIDATION))
+        names = ("program", machine.inputs, machine.outputs)
+        return Problem(*names, domains, data.domains()[1], *parts, length, machine, draw)
+
+    def judge(found: Run | None) -> Judgement:
+        return solved(found, machine.run, draw, length, seed=settings.seed)
+
+    return Case(name, problem, judge, settings)
 
 
 def fitted(name: str) -> tuple[Record, Any]:

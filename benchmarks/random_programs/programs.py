@@ -78,7 +78,9 @@ def drawn(program: StepProgram, seed: int, count: int, length: int) -> np.ndarra
     rng, columns = np.random.default_rng(seed), []
     for _, (low, high) in program.inputs:
         real, shape = isinstance(low, float), (count, length)
-        columns.append(rng.uniform(low, high, shape) if real else rng.integers(low, high + 1, shape))
+        columns.append(
+            rng.uniform(low, high, shape) if real else rng.integers(int(low), int(high) + 1, shape)
+        )
     return np.stack([column.astype(object) for column in columns], 2)
 
 

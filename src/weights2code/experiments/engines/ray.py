@@ -136,8 +136,9 @@ class Ray:
 
     def _begin(self, job: Job, *trained: Any) -> None:
         trains = not trained and self._training is not None and training_of(job) is not None
-        task = (self._training if trains else self._task).options(name=job.key)
-        self._running[task.remote(job.to_dict(), __version__, *trained)] = (job, trains)
+        task: Any = self._training if trains else self._task
+        reference = task.options(name=job.key).remote(job.to_dict(), __version__, *trained)
+        self._running[reference] = (job, trains)
 
     def _read(self, job: Job, reference: Any) -> Finished:
         errors = self._ray.exceptions
