@@ -32,7 +32,7 @@ class Table:
     """A rule of some field: `step(state, row) -> (state, targets)`, and columns that the rule may not need.
 
     `options` are those of `w2c fit` that a user would give, beside columns; `holes` is the share of cells of
-    inputs that are left empty, after the rule has read them; with `--missing last` it reads the last value.
+    inputs that are left empty, after the rule has read them.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Table:
         """Whether inputs become the right targets; both are arrays of cells, as those of every judgement."""
 
         def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-            return cells([self.draw(rng, length) for _ in range(n)], self.inputs())
+            return cells([self.draw(rng, length) for _ in range(n)], list(self.columns))
 
         def truth(x: np.ndarray) -> np.ndarray:
             return cells([self.answered(rows) for rows in self.read(x)], self.targets)
@@ -81,9 +81,6 @@ class Table:
         """Sequences under each other, told apart by `sequence` and ordered by `step`."""
         rng = np.random.default_rng([seed, *self.name.encode()])
         return numbered(self.draw(rng, length) for _ in range(sequences))
-
-    def inputs(self) -> list[str]:
-        return list(self.columns)
 
 
 def numbered(sequences: Iterable[list[Row]]) -> list[Row]:
@@ -170,30 +167,13 @@ def fitted(table: Table, seconds: float) -> tuple[Row, Program | None]:
 
 
 def with_holes(table: Table, rows: list[Row]) -> list[Row]:
-    """The same rows, some cells of the inputs empty; where the last value is carried on, rules read that."""
-    if not table.holes:
-        return rows
+    """The same rows, some cells of the inputs empty."""
     rng = np.random.default_rng(0)
     holes = [{name for name in table.columns if rng.random() < table.holes} for _ in rows]
-    if "last" in table.options:
-        holes = [names if row["step"] else set() for names, row in zip(holes, rows, strict=True)]
-        rows = carried(table, rows, holes)
     return [
         {name: None if name in names else cell for name, cell in row.items()}
         for names, row in zip(holes, rows, strict=True)
     ]
-
-
-def carried(table: Table, rows: list[Row], holes: list[set[str]]) -> list[Row]:
-    """The rows with the last value in the place of each hole, and the targets that the rule then gives."""
-    state, before, found = table.start, {}, []
-    for row, names in zip(rows, holes, strict=True):
-        state = state if row["step"] else table.start
-        row = row | {name: before[name] for name in names}
-        state, targets = table.step(state, row)
-        before = row | dict(zip(table.targets, targets, strict=True))
-        found.append(before)
-    return found
 
 
 def w2c(*words: str) -> int | None:

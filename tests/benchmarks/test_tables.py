@@ -33,16 +33,6 @@ def test_cells_are_left_empty_after_the_rule_has_read_them():
     assert [row["y"] for row in found] == [row["y"] for row in rows]
 
 
-def test_where_the_last_value_is_carried_on_the_rule_reads_it():
-    with_gaps = table(holes=0.3, options=("--missing", "last"))
-    found, last = with_holes(with_gaps, with_gaps.rows(0, 40, 12)), 0
-    assert any(row["units"] is None for row in found)
-    for row in found:
-        last = last if row["units"] is None else row["units"]
-        assert row["step"] or row["units"] is not None
-        assert row["y"] == 2 * last
-
-
 @pytest.mark.parametrize(
     ("answer", "example", "value"),
     [("open", "closed", "open"), ("2", "1", "2"), ("2.0", 1, 2.0), ("true", False, 1.0), ("0", True, 0.0)],

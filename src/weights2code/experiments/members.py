@@ -65,20 +65,18 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.extraction.from_networks import extract, with_explanation
     from weights2code.extraction.links import with_network
-    from weights2code.extraction.members import PROMISING, whole_graph
+    from weights2code.extraction.members import whole_graph
     from weights2code.extraction.values import Log
     from weights2code.results import Outcome
     from weights2code.run_folder import begin
 
     began = time.perf_counter()
-    loss = trained.losses[member]
     whole = whole_graph(trained, member, problem)
     model = model_score(whole, problem)
     row: Row = {
         "member": member,
         "seed": settings.seed,
-        "loss": loss,
-        "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= PROMISING,
+        "loss": trained.losses[member],
         **model.row("model"),
         "trained_mse": model.mse,
     }
@@ -87,7 +85,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     attempts = [replace(attempt, member=member) for attempt in log.attempts]
     if extraction is None:
         outcome = Outcome(None, None, tuple(attempts), time.perf_counter() - began)
-        row |= facts(outcome, problem.integer_outputs) | uncertified(whole, problem, settings.seed)
+        row |= facts(outcome) | uncertified(whole, problem, settings.seed)
         return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}
     listed = extraction = with_explanation(extraction, problem, log)  # as the paper lists it: pruned
     computes = settings.submlps != 0
@@ -97,7 +95,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)
     judged = solves(extraction.program.run, tasks.get(problem.name), settings.seed)
-    row |= facts(outcome, problem.integer_outputs)
+    row |= facts(outcome)
     row |= {"solved": outcome.exit_code == 0 and judged.solved}
     row |= program_row(extraction.program, listed.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

@@ -53,11 +53,10 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         # of a run that was continued, training counts earlier parts and the total does not
         "extraction_seconds": None if training is None or resumed else round(seconds - training, 3),
         "resumed": resumed,
-        "model_seconds": round(trained.seconds, 3),
         "rung": trained.rung,
         "loss": trained.losses[0],
         "raw_lines": total_lines(raw.read_text(encoding="utf-8")) if raw.exists() else None,
-        **facts(outcome, task.integer_outputs),
+        **facts(outcome),
     }
     solved = (
         outcome.exit_code == 0 and solves(outcome.program and outcome.program.run, task, settings.seed).solved
@@ -96,7 +95,7 @@ def measured(folder: Path) -> Row:
         trained = Trained.load(run.file(MODEL), problem)
         best = whole_graph(trained, 0, problem)
         found = model_score(best, problem)
-        row = sizes_of(trained) | {"fitted": trained.fitted, "trained_mse": found.mse}
+        row = sizes_of(trained) | {"trained_mse": found.mse}
         if not run.has(CERTIFICATE):
             return row | found.row("model") | uncertified(best, problem, seed)
         stored = read_run(run)
