@@ -48,12 +48,12 @@ class Figure:
     kept: str = ""
 
 
-def script(name: str, path: str, asked: str = "", record: str = "", needs: str = "") -> Figure:
+def script(name: str, path: str, asked: str = "", record: str = "") -> Figure:
     """The command of a benchmark, whose record lies in `results/`."""
     folder, _, file = path.partition("/")
     place = f"benchmarks/{folder}/results/{record or file}.json"
     step = f"python benchmarks/{path}.py {asked}".strip()
-    return Figure(name, place, (step,), needs=needs)
+    return Figure(name, place, (step,))
 
 
 def kept(name: str, record: str, why: str) -> Figure:

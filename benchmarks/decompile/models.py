@@ -22,6 +22,8 @@ Rule = Callable[[np.ndarray], np.ndarray]
 #: A machine of six states: the moves by 0 and 1, and what each state gives.
 MOVES = ((1, 2), (3, 0), (4, 5), (5, 4), (0, 3), (2, 1))
 GIVES = (0, 1, 0, 0, 1, 1)
+#: Of the outputs of a model that makes mistakes, so many are wrong.
+SHARE = 0.01
 #: What networks are trained on, for one sequence.
 RULES = {
     "parity": recur(lambda y, x: (y + x) % 2),
@@ -41,7 +43,7 @@ def rule_of(name: str) -> Rule:
     return lambda x: np.stack([RULES[name](row)[:, 0] for row in x])
 
 
-def mistaken(name: str, inputs: str, share: float = 0.01) -> Rule:
+def mistaken(name: str, inputs: str) -> Rule:
     """A model that follows a rule, but for mistakes without pattern: which they are is hashed from all that
     was read so far. A mistake gives one of the other outputs."""
     high = max(int(b) for _, b, _ in columns_of(inputs))
@@ -51,7 +53,7 @@ def mistaken(name: str, inputs: str, share: float = 0.01) -> Rule:
         for i, t in np.ndindex(y.shape):
             read = x[i, : t + 1].astype(np.int16).tobytes()
             chance = int.from_bytes(blake2b(read, digest_size=4).digest(), "big")
-            if chance < share * 2**32:
+            if chance < SHARE * 2**32:
                 y[i, t] = (y[i, t] + 1 + chance % max(1, high)) % (high + 1)
         return y
 

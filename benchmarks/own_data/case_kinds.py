@@ -164,11 +164,11 @@ def pointwise(function: Callable[..., Any]) -> Machine:
     return stepping(lambda _, *row: (None, function(*row)), None)
 
 
-def window(size: int, function: Callable[[np.ndarray], float], before: float = 0.0) -> Machine:
-    """A function of the last values of the first column; `before` stands for what is not there yet."""
+def window(size: int, function: Callable[[np.ndarray], float]) -> Machine:
+    """A function of the last values of the first column; 0 stands for what is not there yet."""
 
     def machine(x: np.ndarray) -> np.ndarray:
-        padded = np.concatenate([np.full(size - 1, before), x[:, 0]])
+        padded = np.concatenate([np.zeros(size - 1), x[:, 0]])
         return np.array([function(padded[t : t + size]) for t in range(len(x))], float)[:, None]
 
     return machine

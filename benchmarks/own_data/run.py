@@ -17,4 +17,4 @@ def cases(options: Options) -> dict[str, Case]:
 
 
 if __name__ == "__main__":
-    run(__file__, __doc__, cases, record="own_data", time_limit=120.0)
+    run(__file__, __doc__, cases, record=lambda options: "own_data", time_limit=120.0)
