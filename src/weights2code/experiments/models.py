@@ -158,7 +158,7 @@ def taken(arguments: Row, name: str) -> Trained:
     for file in sorted(models.rglob(CONFIG)):
         if file.with_name(MODEL).exists() and read_config(file.parent)[0] == canonical(arguments["task"]):
             trained = Trained.load(file.with_name(MODEL))
-            if trained.member is None and wanted.items() <= sizes_of(trained).items():
+            if wanted.items() <= sizes_of(trained).items():
                 found.append(trained)
     if not found:
         what = "".join(f" {count} {key}," for key, count in wanted.items())

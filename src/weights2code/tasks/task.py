@@ -256,7 +256,7 @@ class Task:
             and length > self.exact_length
             and isinstance(self.specification, Recurrence)
         ):
-            return run_exact(self.machine, x, most_bits=None)
+            return run_exact(self.machine, x, most_bits=None)[0]
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
             y[begin : begin + _BLOCK] = self.specification.run(x[begin : begin + _BLOCK])

@@ -293,7 +293,8 @@ def _together(told: list[_Told], context: Context) -> Iterator[tuple[_Told, _Tol
         for place in range(len(told))
     ]
     some = np.array([(i, j) for i, others in pairs for j in others.tolist()], int).reshape(-1, 2)
-    left = np.unpackbits(alike[some[:, 0]] & alike[some[:, 1]], axis=1).sum(1) / len(context.agreed[0])
+    both = np.bitwise_and(alike[some[:, 0]], alike[some[:, 1]])
+    left = np.unpackbits(both, axis=1).sum(1) / len(context.agreed[0])
     some = some[left * context.found >= EXPECTED]
     for i, j in some[np.argsort(costs[some].sum(1), kind="stable")[:MOST_PAIRS]].tolist():
         yield told[i], told[j]
