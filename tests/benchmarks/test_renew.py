@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from shutil import which
-from typing import Any
 
 import pytest
 
@@ -108,9 +106,3 @@ def test_every_record_is_taken_by_a_command_that_there_is() -> None:
                 build_parser().parse_args(words)
             else:
                 assert (ROOT / words[0]).exists(), step
-
-
-def test_the_listing_says_what_it_costs(root: Path) -> None:
-    head: dict[str, Any] = {"command": "c", "commit": "abc", "date": "d", "run_seconds": 600.0}
-    (root / "record.json").write_text(json.dumps({"head": head, "asked": {}, "rows": []}))
-    assert "take, about 5.0 minutes" in renew.listing(FIGURE, 2, again=False)

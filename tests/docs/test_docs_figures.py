@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +84,6 @@ def test_a_commit_that_is_not_in_the_history(root: Path) -> None:
     assert figures.state(gone, root).kind == "changed"
     assert "not in the history" in figures.state(gone, root).text
     assert figures.state({**HEAD, "commit": None}, root).text == "unknown, as no commit was recorded"
-
-
-def test_a_shallow_clone_knows_the_source_by_its_tree(
-    root: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    old, new = change(root, "first"), change(root, "second")
-    clone = tmp_path_factory.mktemp("clone") / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth", "1", root.as_uri(), str(clone)], check=True)
-    assert figures.state(new, clone).kind == "same"
-    assert figures.state(old, clone).kind == "changed"
-    assert "not in the history" in figures.state(old, clone).text
 
 
 def test_without_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,17 +202,6 @@ def test_a_worker_of_another_version_refuses() -> None:
         ray_engine.remote_attempt(job(0).to_dict(), "0.0.0")
 
 
-def test_only_its_own_thread_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    from threading import Thread
-
-    stream = ray_engine.OwnThread(sys.stdout)
-    other = Thread(target=lambda: print("from afar", file=stream))
-    other.start()
-    other.join()
-    print("from here", file=stream)
-    assert capsys.readouterr().out == "from here\n"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense"])
 def test_an_address_without_a_cluster_is_refused_at_once(address: str, tmp_path: Path) -> None:
