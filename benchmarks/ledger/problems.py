@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from weights2code import tasks
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.cases import Case
 from weights2code.experiments.judging import Judgement, Run, solved
@@ -27,6 +28,21 @@ KEPT = frozenset({"steps 23", "steps 24"})
 TRAINING, VALIDATION = 8192, 512
 #: Processor seconds that a search may take, and that of a random program.
 SECONDS, RANDOM_SECONDS = 120.0, 25.0
+
+
+def named() -> list[Record]:
+    """Every problem that is known by its name: built-in tasks, files and tables of our own."""
+    groups: dict[str, list[str]] = {}
+    for suite in ("mips", "paper", "languages"):
+        known = {name for names in groups.values() for name in names}
+        groups[suite] = [task.name for task in tasks.all_tasks(suite) if task.name not in known]
+    groups["own data"] = [case.name for case in importlib.import_module("cases").CASES]
+    groups["tables"] = [table.name for table in importlib.import_module("fields").TABLES]
+    return [
+        {"key": f"{group}/{name}", "group": group, "name": name}
+        for group, names in groups.items()
+        for name in names
+    ]
 
 
 def case_of(record: Record) -> Case:

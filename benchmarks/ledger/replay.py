@@ -8,7 +8,7 @@ Exits 1 if more than 1 in 100 of what was solved is lost, or if something is cla
 that was stopped goes on where it was, as long as `src/` is the same. `--without` leaves out steps of the
 engine or rungs of the ladder, so that what one earns is one command. Of kept groups only counts are shown.
 The ratio is of processor seconds, now to then; it says most on the recording machine. `--record` writes the
-answers of all records down as those that are compared with from now on.
+answers of all records down as those that are compared with from now on, and runs of problems that are new.
 """
 
 from __future__ import annotations
@@ -64,11 +64,15 @@ def main() -> int:
     kind, known = KINDS[options.kind], recorded(options.kind)
     chosen = [r for r in shared(known, options.share) if not options.groups or r["group"] in options.groups]
     left_out = sorted(options.without)
+    if options.record and (options.kind == "views" or left_out or chosen != known):
+        parser.error("--record takes all of calls, claims or runs, with nothing left out")
     leave_out(left_out)
-    answered = answers(kind, chosen, kept_in(options.kind), left_out, options.processes)
-    if options.record and chosen == known:
+    keys = {record["key"] for record in known}
+    new = [r for r in problems.named() if r["key"] not in keys] if options.record and kind is runs else []
+    answered = answers(kind, [*chosen, *new], kept_in(options.kind), left_out, options.processes)
+    if options.record:
         command = f"python benchmarks/ledger/replay.py {options.kind} --record"
-        store.write(options.kind, [r | {"answer": answered[r["key"]]} for r in known], command)
+        store.write(options.kind, [r | {"answer": answered[r["key"]]} for r in (*known, *new)], command)
     return shown(kind, chosen, answered)
 
 

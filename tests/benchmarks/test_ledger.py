@@ -53,6 +53,11 @@ def test_the_stored_records_are_whole(kind: str) -> None:
     assert not [one["key"] for one in records if one["answer"]["verdict"].startswith("error")]
 
 
+def test_every_problem_with_a_name_is_recorded() -> None:
+    keys = {record["key"] for record in replay.recorded("runs")}
+    assert {record["key"] for record in problems.named()} <= keys
+
+
 def test_what_is_kept_says_nothing_but_counts() -> None:
     kept = [record for record in replay.recorded("runs") if record["group"] in problems.KEPT]
     assert kept
