@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,15 @@ def mistaken(name: str, inputs: str) -> Rule:
     high = max(int(b) for _, b, _ in columns_of(inputs))
 
     def model(x: np.ndarray) -> np.ndarray:
-        y = rule_of(name)(x)
-        for i, t in np.ndindex(y.shape):
-            read = x[i, : t + 1].astype(np.int16).tobytes()
-            chance = int.from_bytes(blake2b(read, digest_size=4).digest(), "big")
-            if chance < SHARE * 2**32:
-                y[i, t] = (y[i, t] + 1 + chance % max(1, high)) % (high + 1)
+        y, seen = rule_of(name)(x), np.zeros(len(x), np.uint64)
+        for t in range(x.shape[1]):
+            for column in x[:, t].T:
+                seen = seen * np.uint64(31) + column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+                seen = (seen ^ (seen >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                seen = (seen ^ (seen >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                seen ^= seen >> np.uint64(31)
+            wrong = (seen >> np.uint64(11)) / 2.0**53 < SHARE
+            y[wrong, t] = (y[wrong, t] + 1 + seen[wrong] % np.uint64(max(1, high))) % (high + 1)
         return y
 
     return model

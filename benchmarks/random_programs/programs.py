@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -69,7 +70,9 @@ def task_of(program: StepProgram) -> Task:
 def defined(source: str | ast.Module) -> dict[str, Any]:
     """The names that a text defines."""
     names: dict[str, Any] = {}
-    exec(compile(source, "program", "exec"), names)
+    with warnings.catch_warnings():  # a mutant may ask for a part of a number
+        warnings.simplefilter("ignore", SyntaxWarning)
+        exec(compile(source, "program", "exec"), names)
     return names
 
 
