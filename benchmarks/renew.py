@@ -7,7 +7,7 @@
 
 The same command goes on where it was stopped: what is done names the `src/` that it was taken from and is
 passed over, and what is under way goes on from the rows that are there, unless `src/` has changed since. What
-this machine cannot do (no GPU, no Operon) is named and left. The pages are filled at the end.
+this machine cannot do (no GPU) is named and left. The pages are filled at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
@@ -49,12 +48,12 @@ class Figure:
     kept: str = ""
 
 
-def script(name: str, path: str, asked: str = "", record: str = "", needs: str = "") -> Figure:
+def script(name: str, path: str, asked: str = "", record: str = "") -> Figure:
     """The command of a benchmark, whose record lies in `results/`."""
     folder, _, file = path.partition("/")
     place = f"benchmarks/{folder}/results/{record or file}.json"
     step = f"python benchmarks/{path}.py {asked}".strip()
-    return Figure(name, place, (step,), needs=needs)
+    return Figure(name, place, (step,))
 
 
 def kept(name: str, record: str, why: str) -> Figure:
@@ -68,18 +67,16 @@ def bench(name: str, asked: str) -> Figure:
 
 #: How an experiment is asked for in each way, and which are.
 WAYS = {"fast": "", "paper": " --recipe paper --device cuda", "concat": " --layout concat"}
-OPTIONS = {"baselines": " --suite mips --seeds 0", "cost": " --seeds 0", "unmatched_heads": " --seeds 0"}
 #: With the paper's recipe: those that look at the models of the whole protocol, and those that train.
-OF_PROTOCOL = ("table1", "architectures", "unmatched_heads", "pruning", "dynamics")
+OF_PROTOCOL = ("table1", "architectures", "pruning", "dynamics")
 TRAINED = ("protocol", "arity", "l1", "annealing")
 
 
 def experiment(name: str, way: str = "fast") -> Figure:
     full = name if way == "fast" else f"{name}_{way}"
-    asked, needs = WAYS[way], "Operon" if name == "baselines" else "CUDA" if way == "paper" else ""
+    asked, needs = WAYS[way], "CUDA" if way == "paper" else ""
     if way == "paper" and name in OF_PROTOCOL:
         asked, needs = " --recipe paper --models {out}/../protocol_paper", ""
-    asked += OPTIONS.get(name, "") if way == "fast" else ""
     step = f"w2c experiment {name}{asked} --jobs {{processes}} --out {{out}}"
     files = ("experiment.json", "figure.svg")
     return Figure(full, f"benchmarks/experiments/{full}/experiment.json", (step,), files, needs)
@@ -92,8 +89,28 @@ ATTACKS = (
 )  # fmt: skip
 #: Options that take all processes.
 ALL = "--processes {processes}"
-#: Random programs with the limit that figures are compared at: a minute of work each.
-UNSEEN = f"--time-limit 60 {ALL} --out benchmarks/random_programs/results"
+#: Experiments that were, whose records keep their tables.
+FORMER = ("unmatched_heads", "baselines", "cost")
+#: Records whose question is answered: their script stands at the commit that they name.
+ANSWERED = {
+    **{name: f"experiments/{name}/experiment" for name in (*FORMER, "unmatched_heads_paper")},
+    "languages": "languages/results/languages", "language_rows": "languages/results/rows",
+    "links": "network/results/links", "operon": "own_data/results/operon",
+    "tables": "tables/results/tables", "wide": "own_data/results/wide", "large": "own_data/results/large",
+    "deep": "own_data/results/deep", "deep_before": "own_data/results/deep_before",
+    "random_programs": "random_programs/results/seed3", "random_fresh": "random_programs/results/fresh",
+    "random_deep": "random_programs/results/fresh_deep", "random_hidden": "random_programs/results/hidden",
+    "fixed_length": "suites/results/fixed_length",
+    "symbolic_regression": "symbolic_regression/results/results",
+    "speed_cpu": "training/results/speed_cpu", "speed_cuda": "training/results/speed_cuda",
+    "fused_step": "training/results/fused_step", "noise": "training/results/noise",
+    "recipe": "training/results/recipe", "recipe_rates": "training/results/recipe_rates",
+    "recipe_drops": "training/results/recipe_drops", "unread": "training/results/unread",
+}  # fmt: skip
+UNSEEN = {
+    "fresh_first": "own_data/results/fresh_first",
+    "random_first": "random_programs/results/fresh_first",
+}
 
 
 def figures() -> dict[str, Figure]:
@@ -101,49 +118,20 @@ def figures() -> dict[str, Figure]:
     found = [
         bench("mips", "--suite mips --seeds 0,1,2"),
         bench("four", "div_3 magnetic bit_addition balanced_parenthesis --seeds 0-4"),
-        script("languages", "languages/run", ALL, "languages"),
-        script("language_rows", "languages/rows", ALL),
         *(experiment(name) for name in NAMES),
         *(experiment(name, "paper") for name in (*TRAINED, *OF_PROTOCOL)),
         experiment("robustness", "concat"),
-        script("links", "network/links", ALL),
-        script("decompile_gallery", "decompile/measure", "--part gallery", "gallery"),
-        script("decompile_damaged", "decompile/measure", "--part damaged", "damaged"),
-        script("decompile_mistaken", "decompile/measure", "--part mistaken", "mistaken"),
+        *(script(f"decompile_{part}", "decompile/measure", f"--part {part}", part)
+          for part in ("gallery", "damaged", "mistaken")),
         kept("decompile_others", "decompile/results/others", "models of other people are not here"),
         script("own_data", "own_data/run", record="own_data"),
-        script("operon", "own_data/baseline_operon", record="operon", needs="Operon"),
-        kept("fresh_first", "own_data/results/fresh_first", "files are unseen only once"),
-        script("tables", "tables/run", f"--part all --time-limit 60 {ALL}", "tables"),
-        kept("large", "own_data/results/large", "the million steps are a row of `wide` by now"),
-        script("wide", "own_data/wide", "--processes 1"),
-        script("deep", "own_data/run", "--group deep --part all", "deep"),
-        kept("deep_before", "own_data/results/deep_before", "says how it was before networks were read"),
-        script("random_programs", "random_programs/run", f"--count 100 --seed 3 --time-limit 25 {ALL} "
-               "--out benchmarks/random_programs/results/seed3.json", "seed3"),
-        script("random_fresh", "random_programs/run", f"--count 100 --seed 104 {UNSEEN}/fresh.json", "fresh"),
-        script("random_deep", "random_programs/run",
-               f"--count 40 --seed 103 --sizes 4,5 {UNSEEN}/fresh_deep.json", "fresh_deep"),
-        script("random_hidden", "random_programs/run",
-               f"--count 30 --seed 204 --memory hidden {UNSEEN}/hidden.json", "hidden"),
-        kept("random_first", "random_programs/results/fresh_first", "programs are unseen only once"),
+        *(kept(name, place, "they are unseen only once") for name, place in UNSEEN.items()),
+        *(kept(name, place, "its question is answered") for name, place in ANSWERED.items()),
         script("kept", "ledger/fresh", f"--kept {ALL}", "kept"),
         Figure("origins", "benchmarks/ledger/results/origins.json",
                (f"python benchmarks/ledger/replay.py runs {ALL}", "python benchmarks/ledger/origins.py")),
-        script("fixed_length", "suites/fixed_length"),
-        script("symbolic_regression", "symbolic_regression/run", record="results", needs="Operon"),
-        script("speed_cpu", "training/speed", record="speed_cpu"),
-        script("speed_cuda", "training/speed", "--device cuda --members 1,16,64,256 --batch 512",
-               "speed_cuda", "CUDA"),
-        script("fused_step", "training/fused_step", needs="CUDA"),
-        script("noise", "training/noise"),
-        *(script(name, "training/recipe", f"--part {name} --processes 2", name, "CUDA")
-          for name in ("recipe", "recipe_rates", "recipe_drops")),
-        Figure("unread", "benchmarks/training/results/unread.json",
-               ("python benchmarks/training/unread.py --models {out}/../protocol_paper",)),
         *(script(name, "reliability/run", f"{name} {ALL}", name) for name in ATTACKS),
-        Figure("picture", "docs/pictures/pipeline.json",
-               ("w2c run parity_last2 --out {out}", "python docs/make_picture.py {out}")),
+        Figure("picture", "docs/pictures/pipeline.json", kept="it was drawn by a script of that commit"),
     ]  # fmt: skip
     return {figure.name: figure for figure in found}
 
@@ -155,13 +143,11 @@ def why_not(figure: Figure, again: bool) -> str:
     record = Record.read(ROOT / figure.record)
     if record and state(record.head).kind == "same" and not again:
         return "as of now"
-    return f"needs {figure.needs}, which is not here" if figure.needs and not has(figure.needs) else ""
+    return f"needs {figure.needs}, which is not here" if figure.needs and not has_gpu() else ""
 
 
-def has(need: str) -> bool:
+def has_gpu() -> bool:
     """Whether this machine has what some records need."""
-    if need == "Operon":
-        return find_spec("pyoperon") is not None
     import torch
 
     return torch.cuda.is_available()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import figures
 from measured import FIGURES, NotMeasured, known, record, renew
@@ -11,6 +12,8 @@ from weights2code.experiments import registry
 from weights2code.experiments.records import Record
 from weights2code.experiments.tables import Line, Table, markdown, markdown_table
 
+#: Those that are, then those that were.
+NAMES = (*registry.NAMES, *renew.FORMER)
 STANDINGS = ("better", "equal", "mixed", "worse")
 WAYS_IN_WORDS = {
     "fast": "the fast recipe",
@@ -29,9 +32,17 @@ def ways_of(name: str) -> dict[str, Record]:
     return {way: record(full) for way, full in names.items() if full in FIGURES and known(full)}
 
 
+def place_of(name: str, way: str, file: str) -> Path:
+    """A file beside the record of an experiment."""
+    return figures.ROOT / Path(FIGURES[name if way == "fast" else f"{name}_{way}"].record).with_name(file)
+
+
 @cache
 def table_of(name: str, way: str) -> Table:
-    return registry.get(name).table(ways_of(name)[way].rows)
+    found = ways_of(name)[way]
+    if kept := found.head.get("table"):  # of an experiment that was
+        return Table(kept["columns"], [Line(**line) for line in kept["lines"]], kept["notes"])
+    return registry.get(name).table(found.rows)
 
 
 def standing(name: str, way: str) -> Counter[str]:
@@ -50,7 +61,7 @@ def experiment(name: str) -> str:
         if standing(name, way):
             parts.append(f"Rows beside the paper's: {counts_of(standing(name, way))}.")
         parts += [markdown_table(table), *table.notes]
-        if registry.get(name).figure:
+        if place_of(name, way, "figure.svg").exists():
             parts.append(f"![{name}](experiment_{name}_{way}.svg)")
         failed = [row["key"] for row in made.rows if row.get("status") == "failed"]
         parts += [f"Runs that ended in an error: {', '.join(failed)}."] * bool(failed)
@@ -64,7 +75,7 @@ def experiment(name: str) -> str:
 def compared() -> str:
     """Where we are better, equal or worse than the paper, experiment by experiment."""
     lines = []
-    for name in registry.NAMES:
+    for name in NAMES:
         for way in ways_of(name):
             if counts := standing(name, way):
                 link = f"[{name}](experiment_{name}.md)"
@@ -75,7 +86,7 @@ def compared() -> str:
 def behind() -> str:
     """The rows that are not at least equal, with both numbers and the reason."""
     parts = []
-    for name in registry.NAMES:
+    for name in NAMES:
         for way in ways_of(name):
             whole = table_of(name, way)
             lines = [line for line in whole.lines if line.standing in ("worse", "mixed")]
@@ -128,5 +139,5 @@ def protocol() -> str:
 def experiment_sources() -> str:
     """The same of the paper's experiments."""
     return figures.taken_list(
-        (f"{name} ({way})", found.head) for name in registry.NAMES for way, found in ways_of(name).items()
+        (f"{name} ({way})", found.head) for name in NAMES for way, found in ways_of(name).items()
     )

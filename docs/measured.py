@@ -11,7 +11,7 @@ from typing import Any
 
 import figures
 from weights2code.experiments.records import Record
-from weights2code.experiments.tables import Cell, grouped, middle, part
+from weights2code.experiments.tables import Cell, grouped
 
 sys.path.insert(0, str(figures.ROOT / "benchmarks"))
 import renew
@@ -47,10 +47,6 @@ def rows(name: str, **having: Any) -> list[Row]:
 # -- cells --------------------------------------------------------------------------------------------------
 
 
-def number(found: Rows) -> int:
-    return len(found)
-
-
 def proved(row: Row) -> bool:
     return bool(row.get("solved")) and row.get("verdict") == "proved"
 
@@ -74,24 +70,6 @@ def networks(found: Rows) -> str:
     if len(found) == 1:
         return ", ".join(counts)
     return ", ".join(f"{count} {word}" for word, count in counts.most_common())
-
-
-def largest(name: str, least: bool = False) -> Cell:
-    def cell(found: Rows) -> float | None:
-        values = [row[name] for row in found if row.get(name) is not None]
-        return (min if least else max)(values, default=None)
-
-    return cell
-
-
-#: Counts of runs, in the tables of groups.
-COUNTS: Columns = {
-    "runs": number,
-    "solved": part("solved"),
-    "proved": part(proved),
-    "networks": networks,
-    "median seconds": middle("seconds"),
-}
 
 
 # -- counts in words ----------------------------------------------------------------------------------------

@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import figures
-from experiment_slots import counts_of, standing, ways_of
-from measured import FIGURES, NotMeasured, counted, known, networks, proved, record, renew, rows
+from experiment_slots import NAMES, counts_of, standing, ways_of
+from measured import FIGURES, NotMeasured, counted, known, record, renew, rows
 from weights2code import tasks
-from weights2code.experiments import paper_numbers, registry
-from weights2code.experiments.tables import grouped, markdown, members_of, part
-
-#: What stands beside our fits of tables.
-BESIDE = {"tree": "decision tree", "rpni": "RPNI", "operon": "Operon"}
+from weights2code.experiments import paper_numbers
+from weights2code.experiments.tables import markdown, members_of
 
 
 def mips_solved() -> set[str]:
@@ -46,32 +43,11 @@ def _own(folder: str) -> tuple[str, str, str]:
     return f"[own data]({folder}own_data.md)", counted(found), f"Operon, of {len(theirs)}: {beside}"
 
 
-def _tables(folder: str) -> tuple[str, str, str]:
-    found = rows("tables")
-    asked = {
-        title: [row[key] for row in found if row[key] in ("exact", "wrong")] for key, title in BESIDE.items()
-    }
-    beside = ", ".join(
-        f"{title} {said.count('exact')} of {len(said)}" for title, said in asked.items() if said
-    )
-    return f"[tables as people have them]({folder}tables.md)", counted(found), beside
-
-
 def _kept(folder: str) -> tuple[str, str, str]:
     *sizes, whole = rows("kept")
     shares = ", ".join(f"{row['solved']} of {row['programs']}" for row in sizes)
     text = f"{whole['solved']} of {whole['programs']} solved, {whole['proved']} proved; by size {shares}"
     return f"[random step functions]({folder}random_programs.md#step-functions) that nobody sees", text, ""
-
-
-def _random(name: str, words: str) -> Callable[[str], tuple[str, str, str]]:
-    def line(folder: str) -> tuple[str, str, str]:
-        found = rows(name)
-        good, sure = (sum(map(bool, map(has, found))) for has in (lambda row: row["solved"], proved))
-        text = f"{good} of {len(found)} recovered, {sure} proved"
-        return f"[{words}]({folder}random_programs.md)", text, ""
-
-    return line
 
 
 def _models(folder: str) -> tuple[str, str, str]:
@@ -83,14 +59,9 @@ def _models(folder: str) -> tuple[str, str, str]:
     return f"[models that exist]({place}#how-well-it-works)", text, ""
 
 
-def _networks(folder: str) -> tuple[str, str, str]:
-    found = rows("links")
-    return f"[their networks]({folder}network.md)", f"of {len(found)} runs {networks(found)}", ""
-
-
 def _experiments(folder: str) -> tuple[str, str, str]:
     total: Counter[str] = Counter()
-    for name in registry.NAMES:
+    for name in NAMES:
         if "fast" in ways_of(name):
             total += standing(name, "fast")
     if not total:
@@ -118,50 +89,10 @@ def _attacks(folder: str) -> tuple[str, str, str]:
     return f"[attacks on what it claims]({folder}reliability.md)", text, ""
 
 
-def _large(folder: str) -> tuple[str, str, str]:
-    row = max(rows("wide"), key=lambda row: row["rows"] * row["columns_used"])
-    text = f"{row['rows']:,} rows of {row['columns_used']} columns in {row['peak_gib']:.1f} GiB"
-    return (
-        f"[large files]({folder}own_data.md#large-files)",
-        text,
-        f"the columns: {row['columns_gib']:.1f} GiB",
-    )
-
-
-def _laws(folder: str) -> tuple[str, str, str]:
-    held = {
-        engine: part("law")(found)
-        for (engine,), found in grouped(rows("symbolic_regression", group="clean"), "engine").items()
-    }
-    text = f"{held.pop('native')} laws hold beyond the data"
-    return (
-        f"[symbolic regression alone]({folder}symbolic_regression.md)",
-        text,
-        ", ".join(f"{e}: {n}" for e, n in held.items()),
-    )
-
-
-def _speed(device: str) -> Callable[[str], tuple[str, str, str]]:
-    def line(folder: str) -> tuple[str, str, str]:
-        found = record(f"speed_{device}")
-        most = max(row["times_plain"] for row in members_of(found.rows))
-        text = f"up to {most:.0f} times the member-steps of a plain loop"
-        return f"[training speed]({folder}speed.md), {found.head['device']}", text, ""
-
-    return line
-
-
 def _table1(folder: str) -> tuple[str, str, str]:
     accuracies = [row["accuracy"] for row in paper_numbers.read("table1") if row["accuracy"] != "n/a"]
     beside = f"the paper: accuracy 1.00 on {accuracies.count('1.00')} of {len(accuracies)} discrete tasks"
     return f"[the paper's 29 tasks]({folder}experiment_table1.md)", counted(rows("table1")), beside
-
-
-def _languages(folder: str) -> tuple[str, str, str]:
-    groups = grouped(rows("languages"), "task").values()
-    exact = sum(all(row["rpni_exact"] for row in found) for found in groups)
-    beside = f"RPNI: {exact} of {len(groups)}, as a table of states"
-    return f"[formal languages]({folder}languages.md)", counted(rows("languages")), beside
 
 
 def _mips(folder: str) -> tuple[str, str, str]:
@@ -169,11 +100,15 @@ def _mips(folder: str) -> tuple[str, str, str]:
     return f"[the 62 tasks of MIPS]({folder}mips.md)", counted(rows("mips")), beside
 
 
-SUMMARY: tuple[Callable[[str], tuple[str, str, str]], ...] = (
-    _mips, _table1, _languages, _experiments, _own, _tables, _kept, _networks, _models, _attacks, _protocol,
-    _random("random_fresh", "random programs"), _random("random_deep", "random programs, deeper"),
-    _random("random_hidden", "random programs with hidden memory"), _large, _laws, _speed("cpu"),
-    _speed("cuda"),
+def _of(name: str) -> Callable[[str], tuple[str, ...]]:
+    """The line that a record holds whose question is answered."""
+    return lambda folder: tuple(text.format(folder=folder) for text in record(name).head["summary"])
+
+
+SUMMARY: tuple[Callable[[str], tuple[str, ...]], ...] = (
+    _mips, _table1, _of("languages"), _experiments, _own, _of("tables"), _kept, _of("links"), _models,
+    _attacks, _protocol, *(_of(f"random_{name}") for name in ("fresh", "deep", "hidden")), _of("wide"),
+    _of("symbolic_regression"), _of("speed_cpu"), _of("speed_cuda"),
 )  # fmt: skip
 
 

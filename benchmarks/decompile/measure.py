@@ -1,4 +1,4 @@
-"""Decompile models and say what came of it: rule, departure, questions, seconds, beside AALpy where it can.
+"""Decompile models and say what came of it: rule, departure, questions, seconds.
 
     python benchmarks/decompile/measure.py [--part gallery|damaged|mistaken|others] [--models DIR]
 
@@ -10,49 +10,39 @@ says their rules.
 from __future__ import annotations
 
 import json
-import random
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from meant import RULES, mistaken
-from networks import columns_of, drawn, make
-from recipes import DAMAGED, GALLERY, MISTAKEN
+from models import DAMAGED, GALLERY, MISTAKEN, drawn, make, mistaken, rule_of
 
-from weights2code.decompilation.driver import decompile, host_of
+from weights2code.decompilation.driver import decompile
 from weights2code.decompilation.files import ranges
-from weights2code.decompilation.model import Asking, introduced
-from weights2code.errors import InputError
 from weights2code.experiments.benchmark import Options, run
 from weights2code.experiments.jobs import Row
-from weights2code.tasks.task import read_columns
 
 OWN = {"gallery": GALLERY, "damaged": DAMAGED}
-#: Sequences that a program is compared with its rule on, and rows that AALpy may read.
-COMPARED, MOST_LETTERS = 300, 12
+#: Sequences that a program is compared with its rule on.
+COMPARED = 300
 
 
 def cases(options: Options) -> dict[str, Row]:
     folder = Path(options.models or Path("runs/decompile") / options.part)
     found: list[Row]
     if options.part == "others":
-        found = [theirs(folder, name, known) for name, known in read(folder).items()]
+        index = json.loads((folder / "models.json").read_text(encoding="utf-8"))
+        found = [theirs(folder, name, known) for name, known in index.items()]
     elif options.part == "mistaken":
         found = [
-            {"name": name, "path": mistaken(RULES[name], inputs), "rule": RULES[name], "inputs": inputs}
+            {"name": name, "path": mistaken(name, inputs), "rule": rule_of(name), "inputs": inputs}
             | {"length": length}
             for name, inputs, length in MISTAKEN
         ]
     else:
-        made = make(OWN[options.part], RULES, folder)
-        found = [{**row, "path": folder / row["file"], "rule": RULES[row["task"]]} for row in made]
-    ways = () if options.part in ("damaged", "mistaken") else ("L*", "KV")
-    return {model["name"]: model | {"ways": ways} for model in found}
-
-
-def read(folder: Path) -> Row:
-    return json.loads((folder / "models.json").read_text(encoding="utf-8"))
+        made = make(OWN[options.part], folder)
+        found = [{**row, "path": folder / row["file"], "rule": rule_of(row["task"])} for row in made]
+    return {model["name"]: model for model in found}
 
 
 def theirs(folder: Path, name: str, known: Row) -> Row:
@@ -76,7 +66,6 @@ def measure(model: Row) -> Row:
     found = decompile(model["path"], ranges(model["inputs"]), model["length"])
     row: Row = {"name": model["name"], "length": model["length"], "known": model.get("known")}
     row |= {"seconds": round(time.monotonic() - began, 1), "cpu": round(time.process_time() - cpu, 1)}
-    row |= {way: learned(model, way) for way in model["ways"]}
     if found.program is None or found.model is None:
         return {**row, "right": False, "formula": None}
     return {
@@ -102,55 +91,6 @@ def is_meant(program: Any, model: Row) -> bool:
         if np.abs(program.run(x)[..., 0] - model["rule"](x)).max() > near:
             return False
     return True
-
-
-def learned(model: Row, way: str, seconds: float = 15.0) -> Row | None:
-    """The same model by AALpy: questions, seconds and states; None if its rows are many or no numbers."""
-    from aalpy.base import SUL
-    from aalpy.learning_algs import run_KV, run_Lstar
-    from aalpy.oracles import RandomWMethodEqOracle
-
-    columns = columns_of(model["inputs"])
-    if np.prod([b - a + 1 if whole else 1e9 for a, b, whole in columns]) > MOST_LETTERS:
-        return None
-    host = host_of(str(model["path"]))
-    try:
-        asked = introduced(host, read_columns(ranges(model["inputs"])), Asking(model["length"]))
-        asked.queries, began = 0, time.monotonic()
-        grids = np.meshgrid(*(np.arange(a, b + 1) for a, b, _ in columns), indexing="ij")
-        rows = np.stack([grid.reshape(-1) for grid in grids], -1)
-
-        class Answers(SUL):
-            def pre(self) -> None:
-                self.word: list[int] = []
-
-            def post(self) -> None:
-                pass
-
-            def step(self, letter: int) -> float:
-                self.word.append(letter)
-                return self.query(self.word)[-1]
-
-            def query(self, word: Any) -> list[float]:
-                if time.monotonic() - began > seconds:
-                    raise TimeoutError
-                return asked(rows[list(word)][None])[0][0, :, 0].tolist() if len(word) else []
-
-        random.seed(0)
-        system, alphabet = Answers(), list(range(len(rows)))
-        oracle = RandomWMethodEqOracle(alphabet, system, walks_per_state=50, walk_len=model["length"] // 2)
-        learn, said = (
-            {"L*": run_Lstar, "KV": run_KV}[way],
-            {"cache_and_non_det_check": False, "print_level": 0},
-        )
-        try:
-            states = len(learn(alphabet, system, oracle, "mealy", **said).states)
-        except (TimeoutError, InputError):  # it asks for longer sequences than the model takes
-            states = None
-        took = round(time.monotonic() - began, 2)
-        return {"queries": asked.queries, "seconds": took, "states": states}
-    finally:
-        host.close()
 
 
 def told(row: Row) -> str:

@@ -9,18 +9,13 @@ found out whoever makes it, and the oracles' long runs are made once, when the l
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-sys.path.append(str(Path(__file__).parents[1]))
-sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 import network_truth
+import numpy as np
+import problems  # noqa: F401 - with which the oracles can be imported
 import truth
 from networks import Network, problem_of
 from truth import Case, Rows
@@ -34,7 +29,8 @@ from weights2code.verify import Certificate, certify
 from weights2code.verify.links import NetworkCertificate
 
 Record = dict[str, Any]
-KIND = "claims"
+WORDS = ("same", "lost", "won", "false", "known false")
+LIMIT = 300.0
 #: How much a verdict settles; what is no verdict settles nothing.
 SETTLES = {"proved": 3, "failed": 3, "differs": 3, "exhaustive": 2, "bounded": 2, "tested": 1}
 #: A bound that is so many times wider, or a length so many times shorter, is another claim.
@@ -48,24 +44,10 @@ class Written(StepFunction):
         space: dict[str, Any] = {"__name__": "specification"}
         exec(compile(text, "specification.py", "exec", dont_inherit=True), space)
         super().__init__(tuple(inputs), ("y",), space["start"], space["step"], tuple(domains))
-        self.text = text
-
-    def to_dict(self) -> Record:
-        return {"function": self.text, "inputs": list(self.inputs)}
 
 
-def make(limit: int | None = None) -> Iterator[Record]:
-    """All records with the present answers, or at most so many of each group."""
-    import claim_cases
-
-    for record in claim_cases.records(limit):
-        answer, found = _answered(record)
-        example = None if found is None or answer.get("wrong") else found.counterexample
-        if example is not None and record["truth"] != "different":
-            how = f"its counterexample of {len(example)} inputs holds"
-            telling = [*record["telling"], *packed([[list(row) for row in example]])]
-            record |= {"truth": "different", "from": how, "telling": telling}
-        yield record | {"answer": answer}
+def prepare(records: list[Record]) -> None:
+    """Nothing is needed before."""
 
 
 # -- asking --------------------------------------------------------------------------------------------------
@@ -73,24 +55,18 @@ def make(limit: int | None = None) -> Iterator[Record]:
 
 def replay(record: Record) -> Record:
     """The present answer: a verdict, what it reaches, what is wrong with it, processor seconds."""
-    return _answered(record)[0]
-
-
-def _answered(record: Record) -> tuple[Record, Certificate | NetworkCertificate | None]:
+    ask, wrong_of = (
+        (ask_program, wrong_of_program) if record["what"] == "program" else (ask_network, wrong_of_network)
+    )
     began = time.process_time()
     try:
         with np.errstate(all="ignore"):
-            if record["what"] == "program":
-                found: Certificate | NetworkCertificate = ask_program(record)
-                seconds = time.process_time() - began
-                wrong = wrong_of_program(record, found)
-            else:
-                found = ask_network(record)
-                seconds = time.process_time() - began
-                wrong = wrong_of_network(record, found)
+            found: Any = ask(record)
+            seconds = time.process_time() - began
+            wrong = wrong_of(record, found)
     except Exception as error:
         text = f"error: {type(error).__name__}: {error}"
-        return {"verdict": text[:200], "seconds": round(time.process_time() - began, 4)}, None
+        return {"verdict": text[:200], "seconds": round(time.process_time() - began, 4)}
     answer: Record = {"verdict": found.verdict, "seconds": round(seconds, 4)}
     if found.verdict == "bounded":
         answer["error"] = found.error
@@ -98,7 +74,7 @@ def _answered(record: Record) -> tuple[Record, Certificate | NetworkCertificate 
         answer["length"] = int(re.findall(r"\d+", found.covers)[-1])
     if wrong:
         answer["wrong"] = wrong[:300]
-    return answer, found
+    return answer
 
 
 def ask_program(record: Record) -> Certificate:
@@ -168,18 +144,22 @@ def known_runs(record: Record, program: Recurrence, domains: tuple[Domain, ...])
 # -- comparing -----------------------------------------------------------------------------------------------
 
 
-def settled(record: Record) -> bool:
+def solved(record: Record) -> bool:
     """Whether the recorded answer is right, and more than a test."""
     return _settles(record["answer"]) > 1
 
 
-def compare(record: Record, answer: Record) -> str:
-    """What became of a claim.
+def compare(record: Record, answer: Record) -> tuple[str, ...]:
+    """What became of a claim."""
+    return (became(record["answer"], answer),)
+
+
+def became(then: Record, now: Record) -> str:
+    """The word for it.
 
     `false` and `known false`: it is not so, and was not said, or was said already, when it was recorded.
     `lost` and `won`: less, or more, is settled than was; a claim that was false and is no longer made is won.
     """
-    then, now = record["answer"], answer
     if now.get("wrong"):
         return "known false" if then.get("wrong") else "false"
     before, after = _settles(then), _settles(now)
@@ -231,17 +211,6 @@ def sides_of(record: Record) -> tuple[Any, Recurrence, tuple[Domain, ...]]:
     """Network, program and domains of a record."""
     domains = tuple(Domain.from_dict(domain) for domain in record["domains"])
     return read_graph(record["left"]), Recurrence.from_dict(record["right"]), domains
-
-
-def packed(sequences: Iterable[Rows]) -> list[Any]:
-    """Sequences as runs of equal rows; whole numbers without their point."""
-    return [
-        [
-            [len(list(same)), [int(v) if float(v).is_integer() else v for v in row]]
-            for row, same in groupby(rows)
-        ]
-        for rows in sequences
-    ]
 
 
 def unpacked(record: Record) -> Iterator[Rows]:

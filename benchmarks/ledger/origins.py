@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import kinds
-import store
+import replay
 
 from weights2code.experiments.cases import ANNEALED, WAYS
 from weights2code.experiments.records import write_record
@@ -23,11 +22,11 @@ COMMAND = "python benchmarks/ledger/replay.py runs{} && python benchmarks/ledger
 
 
 def main() -> None:
-    known = Lines(kinds.HERE / "runs" / "runs-replay.jsonl", []).known
+    known = Lines(replay.kept_in("runs"), []).known
     groups: dict[str, Counter[str]] = {}
-    records = store.read("runs")[1]
+    records = replay.recorded("runs")
     for record in records:
-        if (answer := known.get(record["key"])) is not None:
+        if (answer := known.get(record["key"], {}).get("answer")) is not None:
             counts = groups.setdefault(record["group"], Counter())
             counts.update(["runs", *["solved", answer.get("way", "")] * answer.get("solved", False)])
     if not groups:

@@ -1,147 +1,95 @@
 """The problems that the ledger's runs are about: how to make each, never its data.
 
-A group is a suite of the repository or a seed of random programs. `KEPT` groups are for counting only: what
-is in them is not shown, so that nobody can develop on them.
+A group is a suite of the repository or a seed of random programs, whose records hold the programs. `KEPT`
+groups are for counting only: what is in them is not shown, so that nobody can develop on them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import io
-import json
+import importlib
 import sys
-import tempfile
-from collections.abc import Callable
-from dataclasses import asdict
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from weights2code.experiments.cases import Case, way_of
+import numpy as np
+
+from weights2code import tasks
+from weights2code.data import Problem, from_arrays
+from weights2code.experiments.cases import Case
+from weights2code.experiments.judging import Judgement, Run, solved
+from weights2code.language import Domain, Recurrence, uniform
 from weights2code.settings import Settings
 
+for folder in ("", "random_programs", "own_data", "tables", "reliability"):
+    sys.path.append(str(Path(__file__).parents[1] / folder))
 Record = dict[str, Any]
-BENCHMARKS = Path(__file__).parents[1]
-#: Random programs: the generator, how many, of which seed, and what they keep if only such are taken.
-RANDOM: dict[str, tuple[str, int, int, str | None]] = {
-    "trees 11": ("trees", 60, 11, None),
-    "hidden 204": ("trees", 30, 204, "hidden"),
-    "steps 21": ("steps", 24, 21, None),
-    "steps 22": ("steps", 24, 22, None),
-    "steps 23": ("steps", 24, 23, None),
-    "steps 24": ("steps", 24, 24, None),
-}
 KEPT = frozenset({"steps 23", "steps 24"})
-GROUPS = ("mips", "paper", "languages", "own data", "tables", *RANDOM)
-#: Processor seconds that a search may take.
+#: Training and validation sequences of a random program, as many as a built-in task gets.
+TRAINING, VALIDATION = 8192, 512
+#: Processor seconds that a search may take, and that of a random program.
 SECONDS, RANDOM_SECONDS = 120.0, 25.0
 
 
-def seconds_of(group: str) -> float:
-    return RANDOM_SECONDS if group in RANDOM else SECONDS
-
-
-def records(group: str) -> list[Record]:
-    """How to make every problem of a group; a step function is its text, which takes long to draw."""
-    texts: dict[str, Any] = {}
-    if group in RANDOM:
-        texts = {p.name: asdict(p) if RANDOM[group][0] == "steps" else None for p in random_programs(group)}
-    elif group == "own data":
-        texts = dict.fromkeys(case.name for case in neighbour("own_data", "cases").CASES)
-    elif group == "tables":
-        texts = dict.fromkeys(table.name for table in neighbour("tables", "fields").TABLES)
-    else:
-        from weights2code import tasks
-
-        before = {"mips": (), "paper": ("mips",), "languages": ("mips", "paper")}[group]
-        texts = dict.fromkeys(t.name for t in tasks.all_tasks(group) if not set(before) & set(t.suites))
+def named() -> list[Record]:
+    """Every problem that is known by its name: built-in tasks, files and tables of our own."""
+    groups: dict[str, list[str]] = {}
+    for suite in ("mips", "paper", "languages"):
+        known = {name for names in groups.values() for name in names}
+        groups[suite] = [task.name for task in tasks.all_tasks(suite) if task.name not in known]
+    groups["own data"] = [case.name for case in importlib.import_module("cases").CASES]
+    groups["tables"] = [table.name for table in importlib.import_module("fields").TABLES]
     return [
-        {"key": f"{group}/{name}", "group": group, "name": name} | ({"text": text} if text else {})
-        for name, text in texts.items()
+        {"key": f"{group}/{name}", "group": group, "name": name}
+        for group, names in groups.items()
+        for name in names
     ]
-
-
-@cache
-def random_programs(group: str) -> list[Any]:
-    return drawn(*RANDOM[group])
-
-
-def drawn(
-    generator: str, count: int, seed: int, memory: str | None = None, sizes: tuple[int, ...] | None = None
-) -> list[Any]:
-    """Programs of a seed."""
-    if generator == "trees":
-        generate = neighbour("random_programs", "generate")
-        return generate.programs(count, seed, sizes or generate.SIZES, memory=memory)
-    return neighbour("random_programs", "step_functions").draw(count, seed)
-
-
-def program_of(record: Record) -> Any:
-    """The random program that a record is about."""
-    if "text" not in record:
-        return next(p for p in random_programs(record["group"]) if p.name == record["name"])
-    text = record["text"]
-    inputs = tuple((name, tuple(bounds)) for name, bounds in text["inputs"])
-    read = {**text, "inputs": inputs, "tags": tuple(text["tags"])}
-    return neighbour("random_programs", "step_functions").StepProgram(**read)
 
 
 def case_of(record: Record) -> Case:
     """The problem, the settings, and whether a program is right, by the one judge."""
     group, name = record["group"], record["name"]
-    settings = Settings(time_limit=seconds_of(group))
-    if group in RANDOM:
-        seed, program = RANDOM[group][2], program_of(record)
-        made = neighbour("random_programs", "run").problem_of
-        settings = Settings(seed=seed, time_limit=seconds_of(group))
-        return Case(name, lambda _: made(program, seed), lambda run: program.judge(run, seed), settings)
+    if "text" in record:
+        return random_case(record["text"], Settings(seed=int(group.split()[1]), time_limit=RANDOM_SECONDS))
     if group == "own data":
-        data = next(each for each in neighbour("own_data", "cases").CASES if each.name == name)
-        return Case(name, data.problem, data.judge, settings)
-    return Case.of_task(name, settings)
+        data = next(each for each in importlib.import_module("cases").CASES if each.name == name)
+        return Case(name, data.problem, data.judge, Settings(time_limit=SECONDS))
+    return Case.of_task(name, Settings(time_limit=SECONDS))
 
 
-def fitted(name: str, more: Callable[[Any], Record]) -> Record:
-    """A table by the front door: `w2c fit`, and `w2c predict` on a fresh one; a row as `solve` has it."""
-    from weights2code.cli import main
-    from weights2code.results import read_program
-    from weights2code.run_folder import open_existing
-
-    tables = neighbour("tables", "run")
-    table = next(each for each in tables.TABLES if each.name == name)
-    with tempfile.TemporaryDirectory() as folder:
-        data, run = Path(folder) / f"{table.name}.csv", Path(folder) / "run"
-        tables.write(data, tables.with_holes(table, table.rows(0, table.sequences, table.length)))
-        command = ["fit", str(data), "--targets", ",".join(table.targets), "--sequence", "sequence"]
-        command += ["--order", "step", *table.options, "--out", str(run), "--json"]
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            code = main([*command, "--time-limit", str(SECONDS)])
-        if not (run / "certificate.json").exists():
-            return {"exit": code, "solved": False, "verdict": "not extracted", "formula": None}
-        program, _ = read_program(open_existing(run, alone=False))
-        certificate = json.loads((run / "certificate.json").read_text())
-        solved = code == 0 and table.judge(lambda x: tables.predicted(table, run, x)).solved
-    row = {"exit": code, "solved": solved, "verdict": certificate["verdict"], "origin": program.how}
-    row |= {"formula": program.formula(), "source": program.source(), "operations": program.operations}
-    row["way"] = way_of(program.origin, certificate["attempts"])
-    row |= {name: (certificate.get(name) or {}).get("verdict", "none") for name in ("network", "taught")}
-    return row | more(program)
+def random_case(text: Record, settings: Settings) -> Case:
+    """A random program by its text: a step function, or a machine of the package's own language."""
+    if "machine" in text:
+        domains = tuple(Domain.from_dict(domain) for domain in text["domains"])
+        return specified(
+            text["name"], Recurrence.from_dict(text["machine"]), domains, text["length"], settings
+        )
+    names = ("name", "family", "size", "source", "length")
+    inputs = tuple((name, tuple(bounds)) for name, bounds in text["inputs"])
+    made = importlib.import_module("programs").StepProgram
+    task = made(**{name: text[name] for name in names}, inputs=inputs).task
+    return specified(text["name"], task.specification, task.domains, text["length"], settings)
 
 
-def neighbour(folder: str, name: str) -> ModuleType:
-    """A module of another benchmark; several of them are called `run`, all others by a name of their own."""
-    for path in (str(BENCHMARKS), str(BENCHMARKS / folder)):
-        if path not in sys.path:
-            sys.path.append(path)
-    if name != "run":
-        return importlib.import_module(name)
-    key = f"{folder}_run"
-    if key not in sys.modules:
-        spec = importlib.util.spec_from_file_location(key, BENCHMARKS / folder / "run.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[key] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[key])
-    return sys.modules[key]
+def specified(name: str, machine: Any, domains: tuple[Domain, ...], length: int, settings: Settings) -> Case:
+    """A specification as a problem, under a name that says nothing: the search sees sequences and domains."""
+
+    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        return uniform(rng, domains, n, length)
+
+    def problem(settings: Settings) -> Problem:
+        x = draw(np.random.default_rng([settings.seed, 1]), TRAINING + VALIDATION, length)
+        data = from_arrays(x, machine.run(x))
+        parts = data.take(slice(VALIDATION, None)), data.take(slice(0, VALIDATION))
+        names = ("program", machine.inputs, machine.outputs)
+        return Problem(*names, domains, data.domains()[1], *parts, length, machine, draw)
+
+    def judge(found: Run | None) -> Judgement:
+        return solved(found, machine.run, draw, length, seed=settings.seed)
+
+    return Case(name, problem, judge, settings)
+
+
+def fitted(name: str) -> tuple[Record, Any]:
+    """A table by the front door, and the program that came out."""
+    table = next(each for each in importlib.import_module("fields").TABLES if each.name == name)
+    return importlib.import_module("table").fitted(table, SECONDS)

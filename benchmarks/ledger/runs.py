@@ -1,4 +1,4 @@
-"""Whole runs: the program, the verdicts and the processor seconds; and what the program reads, its view."""
+"""Whole runs: the program, the verdicts and the processor seconds; and what the program reads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from problems import KEPT
 
 from weights2code.experiments.benchmark import prepare as imported
 from weights2code.experiments.cases import solve
-from weights2code.language import Count, Expr, Recurrence, Retrieval, Var, definition_variables
+from weights2code.language import Count, Recurrence, Retrieval, Var, definition_variables
 
 Record = dict[str, Any]
+WORDS = ("same", "lost", "won", "longer", "shorter", "weaker")
+#: Seconds by the clock after which an answer is given up.
+LIMIT = 1200.0
 #: Verdicts on programs and on networks, the weakest first.
 PROGRAM = ("error", "not extracted", "failed", "tested", "exhaustive", "proved")
 NETWORK = ("none", "differs", "tested", "bounded", "exhaustive", "proved")
@@ -34,21 +37,24 @@ def replay(record: Record) -> Record:
 
 
 def searched(record: Record) -> Record:
-    def reads(program: Any) -> Record:
-        return {"view": view(program.recurrence)} if program else {}
+    def reads(outcome: Any) -> Record:
+        return {"view": view(outcome.program.recurrence)} if outcome.program else {}
 
     if record["group"] == "tables":
-        return problems.fitted(record["name"], reads)
-    return solve(problems.case_of(record), lambda outcome: reads(outcome.program))
+        row, program = problems.fitted(record["name"])
+        return row | ({"view": view(program.recurrence)} if program else {})
+    return solve(problems.case_of(record), reads)
+
+
+def solved(record: Record) -> bool:
+    return record["answer"]["solved"]
 
 
 def prepare(records: list[Record]) -> None:
-    """What all searches need is imported and drawn once, before processes are forked."""
+    """What all searches need is imported once, before processes are forked."""
     import weights2code.cli.dispatch  # noqa: F401
 
     imported()
-    for group in {record["group"] for record in records if "text" not in record} & problems.RANDOM.keys():
-        problems.random_programs(group)
 
 
 def compare(record: Record, answer: Record) -> tuple[str, ...]:
@@ -75,24 +81,12 @@ def strength(answer: Record) -> tuple[int, int]:
     return PROGRAM.index(answer["verdict"]), min(networks, NETWORK.index("bounded"))
 
 
-def compare_views(record: Record, answer: Record) -> tuple[str, ...]:
-    """Whether the rule was found by reading as much, more or less."""
-    if not answer.get("solved", False):
-        return ("lost",)
-    then, now = (sum(map(len, view.values())) for view in (record["answer"]["view"], answer["view"]))
-    return ("same",) if then == now else ("longer",) if now > then else ("shorter",)
-
-
 def describe(record: Record, answer: Record) -> str:
     then = record["answer"]
     verdicts = [f"{a['verdict']}/{a.get('network', 'none')}" for a in (then, answer) if "verdict" in a]
     formulas = [(a.get("formula") or "-").replace("\n", "; ") for a in (then, answer)]
     why = answer.get("why") or answer.get("error") or formulas[1]
     return f"{record['key']} ({' -> '.join(verdicts)}) {formulas[0]}  ->  {why}"
-
-
-def describe_view(record: Record, answer: Record) -> str:
-    return f"{record['key']} {record['answer']['view']}  ->  {answer.get('view')}"
 
 
 def view(program: Recurrence) -> dict[str, list[str]]:
@@ -130,12 +124,7 @@ def view(program: Recurrence) -> dict[str, list[str]]:
 
 def accumulates(name: str, definition: Any) -> bool:
     """Whether a step is a sum or an extremum of something over everything so far."""
-    if not isinstance(definition, Expr) or getattr(definition, "name", "") not in (
-        "add",
-        "sub",
-        "max",
-        "min",
-    ):
+    if getattr(definition, "name", "") not in ("add", "sub", "max", "min"):
         return False
-    past, args = Var(name, 1), getattr(definition, "args", ())
+    past, args = Var(name, 1), definition.args
     return past in args and sum(past in arg.variables() for arg in args) == 1

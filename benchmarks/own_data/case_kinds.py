@@ -6,7 +6,7 @@ The machines are for judging only: what is fitted sees nothing but the file.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 
 from weights2code.data import Problem, file_source
 from weights2code.experiments.judging import Judgement, Run, solved
-from weights2code.language import Definition, Expr, Recurrence, Retrieval, formula
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 
@@ -46,17 +45,14 @@ class Case:
     group: str = "simple"
     shape: tuple[int, int, int] = (300, 8, 16)
     flips: float = 0.0
-    #: Of deep rules: whether it was kept back at first, and the rule itself.
-    part: str = ""
-    rule: Recurrence | None = None
 
     @property
     def length(self) -> int:
         """The longest sequence that training sees."""
         return 32 if self.long else min(32, self.shape[2])
 
-    def judge(self, run: Run | None, near: Sequence[float] = (0.0,)) -> Judgement:
-        """Whether a program equals the machine; reals may be off by the noise, or by what is `near`."""
+    def judge(self, run: Run | None) -> Judgement:
+        """Whether a program equals the machine; reals may be off by the noise."""
 
         def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
             return np.stack([self.draw(rng, length) for _ in range(n)])
@@ -64,21 +60,12 @@ class Case:
         def truth(x: np.ndarray) -> np.ndarray:
             return np.stack([self.machine(sequence) for sequence in x])
 
-        noise = np.maximum(self.noise, np.broadcast_to(near, len(self.targets))).tolist()
-        return solved(run, truth, draw, self.length, noise=noise, seed=1)
+        return solved(run, truth, draw, self.length, noise=self.noise, seed=1)
 
     @property
     def labels(self) -> dict[str, Any]:
         """What its row says of it, apart from what is found."""
-        known = {"name": self.name, "field": self.field, "group": self.group}
-        if self.rule is None:
-            return known
-        return known | {"part": self.part, "steps": len(self.rule.steps), "rule": self.law()}
-
-    def law(self) -> str:
-        """The rule on one line."""
-        assert self.rule is not None
-        return "; ".join(f"{step.name}[t] = {_shown(step.definition)}" for step in self.rule.steps)
+        return {"name": self.name, "field": self.field, "group": self.group}
 
     def problem(self, settings: Settings) -> Problem:
         """What the search sees: the file."""
@@ -105,13 +92,6 @@ class Case:
                     cells = (repr(int(v)) if v.is_integer() else repr(v) for v in row)
                     file.write(",".join((str(sequence), str(step), *cells)) + "\n")
         return path
-
-
-def _shown(rule: Definition) -> str:
-    if isinstance(rule, Retrieval):
-        return f"{rule.value} at the last {rule.key} == {formula(rule.query)}"
-    assert isinstance(rule, Expr), "no rule of these counts"
-    return formula(rule)
 
 
 def bits(columns: int, share: float = 0.5) -> Draw:
@@ -184,11 +164,11 @@ def pointwise(function: Callable[..., Any]) -> Machine:
     return stepping(lambda _, *row: (None, function(*row)), None)
 
 
-def window(size: int, function: Callable[[np.ndarray], float], before: float = 0.0) -> Machine:
-    """A function of the last values of the first column; `before` stands for what is not there yet."""
+def window(size: int, function: Callable[[np.ndarray], float]) -> Machine:
+    """A function of the last values of the first column; 0 stands for what is not there yet."""
 
     def machine(x: np.ndarray) -> np.ndarray:
-        padded = np.concatenate([np.full(size - 1, before), x[:, 0]])
+        padded = np.concatenate([np.zeros(size - 1), x[:, 0]])
         return np.array([function(padded[t : t + size]) for t in range(len(x))], float)[:, None]
 
     return machine

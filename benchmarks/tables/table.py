@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weights2code.cli import main
+from weights2code.experiments.cases import way_of
 from weights2code.experiments.judging import Judgement, Run, solved
+from weights2code.program import Program
+from weights2code.results import read_program
+from weights2code.run_folder import open_existing
 
 Row = dict[str, Any]
-#: Seconds after the limit until a fit is ended by force.
-GRACE = 120
 #: Values of one column over a sequence of so many rows.
 Column = Callable[[np.random.Generator, int], Sequence[Any]]
 Part = Literal["develop", "kept"]
@@ -30,7 +32,7 @@ class Table:
     """A rule of some field: `step(state, row) -> (state, targets)`, and columns that the rule may not need.
 
     `options` are those of `w2c fit` that a user would give, beside columns; `holes` is the share of cells of
-    inputs that are left empty, after the rule has read them; with `--missing last` it reads the last value.
+    inputs that are left empty, after the rule has read them.
     """
 
     name: str
@@ -52,16 +54,16 @@ class Table:
             [{name: values[position] for name, values in drawn.items()} for position in range(length)]
         )
 
-    def judge(self, run: Run, near: float | Sequence[float] = 0.0) -> Judgement:
+    def judge(self, run: Run) -> Judgement:
         """Whether inputs become the right targets; both are arrays of cells, as those of every judgement."""
 
         def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-            return cells([self.draw(rng, length) for _ in range(n)], self.inputs())
+            return cells([self.draw(rng, length) for _ in range(n)], list(self.columns))
 
         def truth(x: np.ndarray) -> np.ndarray:
             return cells([self.answered(rows) for rows in self.read(x)], self.targets)
 
-        return solved(run, truth, draw, self.length, noise=near, seed=1)
+        return solved(run, truth, draw, self.length, seed=1)
 
     def read(self, x: np.ndarray) -> list[list[Row]]:
         """Arrays of inputs as rows."""
@@ -79,9 +81,6 @@ class Table:
         """Sequences under each other, told apart by `sequence` and ordered by `step`."""
         rng = np.random.default_rng([seed, *self.name.encode()])
         return numbered(self.draw(rng, length) for _ in range(sequences))
-
-    def inputs(self) -> list[str]:
-        return list(self.columns)
 
 
 def numbered(sequences: Iterable[list[Row]]) -> list[Row]:
@@ -147,68 +146,40 @@ def times(start: str, *minutes: int) -> Any:
 # -- by the front door ---------------------------------------------------------------------------------------
 
 
-def fitted(table: Table, time_limit: float) -> dict[str, Any]:
-    """One table, from the command line."""
+def fitted(table: Table, seconds: float) -> tuple[Row, Program | None]:
+    """One table by `w2c fit`, judged by `w2c predict` on fresh ones; its row, and the program."""
     with tempfile.TemporaryDirectory() as folder:
         data, run = Path(folder) / f"{table.name}.csv", Path(folder) / "run"
-        rows = table.rows(0, table.sequences, table.length)
-        write(data, with_holes(table, rows))
+        write(data, with_holes(table, table.rows(0, table.sequences, table.length)))
         command = ["fit", str(data), "--targets", ",".join(table.targets), "--sequence", "sequence"]
-        command += ["--order", "step", *table.options, "--out", str(run), "--json"]
-        began = time.monotonic()
-        done = w2c(*command, "--time-limit", str(time_limit), limit=time_limit + GRACE)
-        seconds = time.monotonic() - began
-        said = json.loads(done.stdout) if done.stdout.startswith("{") else {}
-        judgement = table.judge(lambda x: predicted(table, run, x))
-    certificate = said.get("certificate") or {}
-    return {
-        "name": table.name,
-        "field": table.field,
-        "part": table.part,
-        "exit": done.returncode,
-        "solved": done.returncode == 0 and judgement.solved,
-        "verdict": certificate.get("verdict", "not extracted"),
-        **{key: (certificate.get(key) or {}).get("verdict", "none") for key in ("network", "taught")},
-        "formula": said.get("formula"),
-        "worst": None if judgement.solved else judgement.worst,
-        "seconds": round(seconds, 1),
-        "error": done.stderr.strip()[-300:] if done.returncode == 2 else None,
-    }
+        command += ["--order", "step", *table.options, "--out", str(run)]
+        code = w2c(*command, "--time-limit", str(seconds))
+        if not (run / "certificate.json").exists():
+            return {"exit": code, "solved": False, "verdict": "not extracted", "formula": None}, None
+        program, _ = read_program(open_existing(run, alone=False))
+        certificate = json.loads((run / "certificate.json").read_text())
+        solved = code == 0 and table.judge(lambda x: predicted(table, run, x)).solved
+    row = {"exit": code, "solved": solved, "verdict": certificate["verdict"], "origin": program.how}
+    row |= {"formula": program.formula(), "source": program.source(), "operations": program.operations}
+    row["way"] = way_of(program.origin, certificate["attempts"])
+    row |= {name: (certificate.get(name) or {}).get("verdict", "none") for name in ("network", "taught")}
+    return row, program
 
 
 def with_holes(table: Table, rows: list[Row]) -> list[Row]:
-    """The same rows, some cells of the inputs empty; where the last value is carried on, rules read that."""
-    if not table.holes:
-        return rows
+    """The same rows, some cells of the inputs empty."""
     rng = np.random.default_rng(0)
     holes = [{name for name in table.columns if rng.random() < table.holes} for _ in rows]
-    if "last" in table.options:
-        holes = [names if row["step"] else set() for names, row in zip(holes, rows, strict=True)]
-        rows = carried(table, rows, holes)
     return [
         {name: None if name in names else cell for name, cell in row.items()}
         for names, row in zip(holes, rows, strict=True)
     ]
 
 
-def carried(table: Table, rows: list[Row], holes: list[set[str]]) -> list[Row]:
-    """The rows with the last value in the place of each hole, and the targets that the rule then gives."""
-    state, before, found = table.start, {}, []
-    for row, names in zip(rows, holes, strict=True):
-        state = state if row["step"] else table.start
-        row = row | {name: before[name] for name in names}
-        state, targets = table.step(state, row)
-        before = row | dict(zip(table.targets, targets, strict=True))
-        found.append(before)
-    return found
-
-
-def w2c(*arguments: str, limit: float) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "weights2code", *arguments]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 3, "", "ended by force")
+def w2c(*words: str) -> int | None:
+    """A command in this process, whose words nobody reads."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return main([*words, "--quiet"])
 
 
 def predicted(table: Table, run: Path, x: np.ndarray) -> np.ndarray:
@@ -216,9 +187,7 @@ def predicted(table: Table, run: Path, x: np.ndarray) -> np.ndarray:
     fresh, answers = run.parent / "fresh.csv", run.parent / "answers.csv"
     answers.unlink(missing_ok=True)
     write(fresh, numbered(table.read(x)))
-    done = w2c("predict", str(run), str(fresh), "--out", str(answers), "--quiet", limit=300)
-    if not answers.exists():
-        raise RuntimeError(done.stderr.strip()[-300:])
+    w2c("predict", str(run), str(fresh), "--out", str(answers))
     with answers.open(encoding="utf-8") as file:
         said = list(csv.DictReader(file))
     example = table.rows(0, 1, 1)[0]

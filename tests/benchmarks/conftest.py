@@ -6,5 +6,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("", "ledger", "reliability", "random_programs", "own_data", "tables", "languages")
+FOLDERS = ("", "ledger", "reliability", "random_programs", "own_data", "tables", "decompile")
 sys.path += [str(ROOT / "benchmarks" / folder) for folder in FOLDERS] + [str(ROOT / "docs")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import baselines
 import fields
 import pytest
 from table import Row, Table, one_of, value_of, whole, with_holes
@@ -34,16 +33,6 @@ def test_cells_are_left_empty_after_the_rule_has_read_them():
     assert [row["y"] for row in found] == [row["y"] for row in rows]
 
 
-def test_where_the_last_value_is_carried_on_the_rule_reads_it():
-    with_gaps = table(holes=0.3, options=("--missing", "last"))
-    found, last = with_holes(with_gaps, with_gaps.rows(0, 40, 12)), 0
-    assert any(row["units"] is None for row in found)
-    for row in found:
-        last = last if row["units"] is None else row["units"]
-        assert row["step"] or row["units"] is not None
-        assert row["y"] == 2 * last
-
-
 @pytest.mark.parametrize(
     ("answer", "example", "value"),
     [("open", "closed", "open"), ("2", "1", "2"), ("2.0", 1, 2.0), ("true", False, 1.0), ("0", True, 0.0)],
@@ -61,9 +50,3 @@ def test_answers_are_judged_by_the_rule():
     one = table(columns={"kind": one_of("in", "out")}, step=lambda s, row: (s, (row["kind"] * 2,)))
     assert one.judge(lambda x: x * 2)
     assert not one.judge(lambda x: x)
-
-
-def test_what_a_row_decides_is_found_by_a_tree_and_by_merging_and_not_asked_of_operon():
-    one = table(sequences=100)
-    found = baselines.baselines(one, 0.0)
-    assert found == {"tree": "exact", "rpni": "exact", "operon": "-"}

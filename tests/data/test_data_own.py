@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from weights2code.data import FileSource, Problem, Sequences, file_source, from_file, from_lists
 from weights2code.data.columns import Stored, of_numbers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +86,6 @@ def test_a_commit_that_is_not_in_the_history(root: Path) -> None:
     assert figures.state({**HEAD, "commit": None}, root).text == "unknown, as no commit was recorded"
 
 
-def test_a_shallow_clone_knows_the_source_by_its_tree(
-    root: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    old, new = change(root, "first"), change(root, "second")
-    clone = tmp_path_factory.mktemp("clone") / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth", "1", root.as_uri(), str(clone)], check=True)
-    assert figures.state(new, clone).kind == "same"
-    assert figures.state(old, clone).kind == "changed"
-    assert "not in the history" in figures.state(old, clone).text
-
-
 def test_without_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = {**HEAD, "commit": "abc", "src": "tree"}
     (tmp_path / "src").mkdir()
@@ -115,14 +103,6 @@ def test_a_later_commit_makes_no_page_wrong() -> None:
     assert then != now
     assert figures.without_state(then) == figures.without_state(now)
     assert figures.without_state("at commit a. " + then) != figures.without_state("at commit b. " + now)
-
-
-def test_a_page_of_several_records_has_a_line_a_commit() -> None:
-    one, other = {**HEAD, "commit": "abc"}, {**HEAD, "commit": "def"}
-    text = figures.taken_list([("a", one), ("b", other), ("c", {**one, "date": "2030-01-02 23:00"})])
-    first, second = text.splitlines()
-    assert first.startswith("- a, c: at commit abc, 2030-01-02. `src/` since then: ")
-    assert second.startswith("- b: at commit def, ")
 
 
 def test_the_package_knows_the_tree_of_its_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ HEAD = {
 @pytest.fixture
 def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Records in place of those that are there; none at first."""
-    caches = (measured.record, experiment_slots.table_of, slots.gallery_runs)
+    caches = (measured.record, experiment_slots.table_of, slots.gallery_runs, slots.kept_pages)
     for known in caches:
         known.cache_clear()
     monkeypatch.setattr(figures, "ROOT", tmp_path)
@@ -91,7 +91,14 @@ def test_slots_are_blocks_or_parts_of_sentences(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_was_not_measured_names_its_command(left: Callable[..., None]) -> None:
-    for name in ("suite mips", "counts tables", "experiment l1", "links tasks", "attack kills", "times"):
+    for name in (
+        "suite mips",
+        "counts tables",
+        "experiment l1",
+        "own_files own_data",
+        "attack kills",
+        "times",
+    ):
         assert slots.made(*_split(name)).startswith(
             "Not measured yet. The command is: `python benchmarks/renew.py "
         )
@@ -113,34 +120,10 @@ def test_tasks_are_counted_by_seed(left: Callable[..., None]) -> None:
     assert "| MIPS | sum | 1 | proof | m |" in slots.failures()
 
 
-def test_random_programs_are_counted_by_what_they_have_in_common(left: Callable[..., None]) -> None:
-    kept = {"name": "p1", "size": 1, "memory": "window"}
-    lost = {**kept, **LOST, "memory": "hidden", "rule": "y[t] = 1", "network": "x"}
-    left("random_fresh", row(**kept), row(**lost))
-    assert "| 1 | 1 | 1/1 | 1/1 | proved | 2 |" in slots.by("random_fresh", "size", "-hidden")
-    assert "| all | 2 | 1/2 | 1/2 | 1 proved, 1 x | 2 |" in slots.by("random_fresh", "size")
-    assert "| p1 | `y[t] = 1` | training |" in slots.missed("random_fresh")
-
-
 def test_networks_are_told_apart_from_those_that_were_taught() -> None:
     found = [row(), row(network="differs", taught="proved"), row(network=None)]
     assert measured.networks(found) == "1 proved, 1 differs, 1 none, 1 taught proved"
     assert measured.networks([row(network="differs", taught="bounded")]) == "differs, taught bounded"
-
-
-def test_tables_by_part_and_field_beside_what_people_would_do(left: Callable[..., None]) -> None:
-    beside: dict[str, Any] = {"field": "energy", "tree": "wrong", "rpni": "exact", "operon": "-"}
-    left(
-        "tables",
-        row("door", part="kept", **beside),
-        row("lift", part="develop", **LOST | {"exit": 0}, **beside),
-    )
-    text = slots.tables()
-    assert "| kept for this measurement | 1 | 1 | 0 | 0 | 2 | 0/1 | 1/1 | 0/0 |" in text
-    assert "| energy | 2 | 1 | 1 | 0 | 2 | 0/2 | 2/2 | 0/0 |" in text
-    assert "| all | 2 | 1 | 1 | 0 |" in text
-    assert "| lift | develop | tested, not solved |" in slots.tables("energy")
-    assert summary_slots._tables("")[2] == "decision tree 0 of 2, RPNI 2 of 2"
 
 
 def test_experiments_are_tabulated_from_their_rows(left: Callable[..., None]) -> None:
@@ -153,6 +136,17 @@ def test_experiments_are_tabulated_from_their_rows(left: Callable[..., None]) ->
     assert "| [table1](experiment_table1.md) | fast | 1 | 0 | 0 | 1 |" in slots.compared()
     assert "| does not fit | worse |" in slots.behind()
     assert "1 better, 1 worse" in slots.summary()
+
+
+def test_what_is_answered_is_shown_as_its_record_keeps_it(left: Callable[..., None]) -> None:
+    line = ["[large files]({folder}own_data.md)", "many rows", ""]
+    left("wide", row(), pages={"large_files": "| a table |"}, summary=line)
+    kept = {"columns": {"task": "task"}, "lines": [{"cells": {"task": "sum"}, "standing": "equal"}]}
+    left("cost", row(), table={**kept, "notes": ["A note."]})
+    assert slots.made("large_files", []) == "| a table |"
+    assert "| [large files](docs/own_data.md) | many rows |  |" in slots.summary("docs/")
+    assert "| sum | equal |\n\nA note." in slots.experiment("cost")
+    assert "| [cost](experiment_cost.md) | fast | 0 | 1 | 0 | 0 |" in slots.compared()
 
 
 def test_origins_are_summed(left: Callable[..., None]) -> None:

@@ -12,11 +12,10 @@ import pytest
 from weights2code.data import Problem
 from weights2code.experiments import benchmark
 from weights2code.experiments.benchmark import Options, run
-from weights2code.experiments.cases import ANNEALED, Case, facts, solve, way_of
+from weights2code.experiments.cases import ANNEALED, Case, solve, way_of
 from weights2code.experiments.records import Record
 from weights2code.experiments.tables import among, listed, middle
 from weights2code.program.program import Origin
-from weights2code.results import Outcome
 from weights2code.settings import Settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="benchmarks fork")
@@ -96,13 +95,6 @@ def test_single_cases_are_shown_and_not_recorded(tmp_path: Path, monkeypatch: py
     assert not any(tmp_path.iterdir())
 
 
-def test_records_come_back_as_they_went(tmp_path: Path) -> None:
-    record = Record({"command": "c"}, [{"task": "a", "pair": [1, None]}], {"seeds": [0]})
-    record.write(tmp_path / "some" / "record.json")
-    assert Record.read(tmp_path / "some" / "record.json") == record
-    assert Record.read(tmp_path / "none.json") is None
-
-
 @pytest.mark.slow
 def test_a_case_is_searched_and_judged_once_for_all() -> None:
     row = solve(Case.of_task("abs", Settings(seed=3), finite=True))
@@ -123,11 +115,6 @@ def judged_wrong(run: Any) -> Any:
     from weights2code.experiments.judging import Judgement
 
     return Judgement(False, 1.0)
-
-
-def test_a_run_without_a_program_has_all_that_tables_ask_for() -> None:
-    row = facts(Outcome(None, None, (), 1.0), True)
-    assert (row["verdict"], row["exit"], row["network"], row["attempts"]) == ("not extracted", 3, "none", [])
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_jobs_are_plain_and_unique(name: str, recipe: str) -> None:
     jobs = experiment.jobs(Options(recipe=recipe))  # type: ignore[arg-type]
     assert jobs
     check_unique(jobs)
-    own = experiment.tasks_of("paper")
+    own = experiment.tasks
     assert {job.arguments["task"] for job in jobs} <= set(own)
     assert all(tasks.get(task).name == task for task in own)
     for job in jobs:

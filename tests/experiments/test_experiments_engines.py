@@ -163,17 +163,6 @@ def test_a_killed_sweep_goes_on_and_leaves_no_process(
     assert [tries_of(out, number) for number in range(5)] == [1, 2, 1, 2, 1]
 
 
-@posix
-@pytest.mark.slow
-def test_leaving_the_engine_ends_its_processes(tmp_path: Path, wait_for: Waiting) -> None:
-    place = tmp_path / "runs/job0"
-    with Local(1, preload="json") as engine:
-        engine.submit(job(0, stays=True), place)
-        wait_for(lambda: (place / "tries.txt").exists() and (place / "tries.txt").read_text())
-        pid = int((place / "tries.txt").read_text())
-    wait_for(lambda: gone(pid))
-
-
 def test_threads_are_limited_only_for_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
@@ -211,17 +200,6 @@ def test_files_come_back_unless_they_are_large(tmp_path: Path, monkeypatch: pyte
 def test_a_worker_of_another_version_refuses() -> None:
     with pytest.raises(InputError, match=r"the sweep 0\.0\.0"):
         ray_engine.remote_attempt(job(0).to_dict(), "0.0.0")
-
-
-def test_only_its_own_thread_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    from threading import Thread
-
-    stream = ray_engine.OwnThread(sys.stdout)
-    other = Thread(target=lambda: print("from afar", file=stream))
-    other.start()
-    other.join()
-    print("from here", file=stream)
-    assert capsys.readouterr().out == "from here\n"
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_texts_are_equal_and_each_output_has_its_own_kind():
     def run(x, off=0.0, text="up"):
         return np.stack([np.where(x[:, :, 0] > 5, text, "down").astype(object), x[:, :, 0] + off], axis=2)
 
-    asked = {"truth": truth, "draw": draw, "length": 10, "whole": (True, False)}
+    asked = {"truth": truth, "draw": draw, "length": 10}
     assert solved(lambda x: run(x, 1e-7), **asked)
     assert not solved(lambda x: run(x, 1e-2), **asked)
     assert solved(lambda x: run(x, text="Up"), **asked).worst["given"] == "Up"

@@ -11,13 +11,13 @@ import pytest
 
 from weights2code.errors import InputError
 from weights2code.experiments import learned
-from weights2code.experiments.experiment import Options
+from weights2code.experiments.experiment import Options, study_job, study_jobs
 from weights2code.experiments.jobs import perform, training_of
 from weights2code.experiments.learned import learned_jobs
 from weights2code.experiments.measures import unbroken_lines
 from weights2code.experiments.registry import get
 from weights2code.experiments.stores import Folders
-from weights2code.experiments.study import study_job, study_jobs
+from weights2code.experiments.work import run_task
 from weights2code.training.storage import Trained
 
 SMALL = {"layers": 1, "heads": 2, "submlps": 1}
@@ -104,7 +104,7 @@ def test_learned_heads_have_curves_and_three_listings(tmp_path: Path) -> None:
     member = row["members"][0]
     assert member["by_effect_lines"] <= member["unpruned_lines"]
     assert member["pruned_lines"] <= member["unpruned_lines"]
-    assert (tmp_path / "model.safetensors").exists()
+    assert (tmp_path / "run/model.safetensors").exists()
     done = {**row, "key": "sum", "status": "done", "error": None}
     assert len(get("pruning").table([done]).lines) == 3
     drawing = get("dynamics").figure
@@ -113,36 +113,9 @@ def test_learned_heads_have_curves_and_three_listings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_heads_of_models_that_are_there(tmp_path: Path) -> None:
-    """A short training of the paper's recipe, then its heads, without training or extraction."""
-    numbers = {"epochs": 2, "samples": 2048}
-    trained = Options(recipe="paper", seeds=(0, 1), numbers=numbers)
-    (job,) = get("unmatched_heads").jobs(replace(trained, tasks=("bitwise_not",)))
-    with_programs = perform(job, tmp_path / "models" / "one")
-    (job,) = get("unmatched_heads").jobs(
-        Options(recipe="paper", tasks=("bitwise_not",), models=str(tmp_path / "models"))
-    )
-    row = perform(job, tmp_path / "heads")
-    assert not list((tmp_path / "heads").iterdir())
-    assert [member["member"] for member in row["members"]] == [0, 1]
-    for one, other in zip(row["members"], with_programs["members"], strict=True):
-        assert one["heads_in_all"] == len(one["matched"]) + len(one["unmatched"]) == 2
-        assert one["matched"] == other["matched"]
-        assert one["network"]["right"] is not None
-    (line,) = get("unmatched_heads").table([{**row, "key": "k", "status": "done", "tries": 1}]).lines
-    assert line.cells["heads"] == 4
-    (missing,) = get("unmatched_heads").jobs(
-        Options(recipe="paper", tasks=("bitwise_or",), models=str(tmp_path / "models"))
-    )
-    with pytest.raises(InputError, match="holds no trained models of bitwise_or with 1 layers"):
-        perform(missing, tmp_path / "none")
-
-
-@pytest.mark.slow
 def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> None:
     """Those of the architecture with the lowest mean loss, as the grid chooses."""
-    from weights2code.experiments.members import train_models
-    from weights2code.training.storage import Trained
+    from weights2code.experiments.models import train_models
 
     numbers = {"recipe": "paper", "samples": 512, "epochs": 1, "members": 2}
     for heads in (1, 2):
@@ -172,7 +145,7 @@ def test_models_are_those_of_the_papers_recipe() -> None:
 @pytest.mark.parametrize("name", ["pruning", "dynamics"])
 def test_listings_and_curves_of_models_that_are_there(name: str, tmp_path: Path) -> None:
     """What a training of the experiment's own would give, without one."""
-    from weights2code.experiments.members import train_models
+    from weights2code.experiments.models import train_models
 
     numbers = {"samples": 1024, "epochs": 2}
     settings = {"recipe": "paper", "members": 2, "layers": 1, "heads": 2, "submlps": 2, **numbers}
@@ -181,7 +154,6 @@ def test_listings_and_curves_of_models_that_are_there(name: str, tmp_path: Path)
     (own,) = get(name).jobs(asked)
     (job,) = get(name).jobs(replace(asked, models=str(tmp_path / "there")))
     row = perform(job, tmp_path / "taken")
-    assert not list((tmp_path / "taken").iterdir())
     times = ("seconds", "training_seconds", "extraction_seconds")
     expected = perform(own, tmp_path / "trained")
     assert {k: v for k, v in row.items() if k not in times} == {
@@ -192,7 +164,7 @@ def test_listings_and_curves_of_models_that_are_there(name: str, tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "task", "folder"),
-    [("protocol", "bitwise_not", "L1H2M2"), ("arity", "parity_last3", "run"), ("l1", "sum_last2", "")],
+    [("protocol", "bitwise_not", "L1H2M2"), ("arity", "parity_last3", "run"), ("l1", "sum_last2", "run")],
 )
 def test_an_experiment_finds_its_own_models(name: str, task: str, folder: str, tmp_path: Path) -> None:
     """Each run takes those of the same run; without them nothing else is taken instead."""
@@ -219,3 +191,23 @@ def test_an_experiment_finds_its_own_models(name: str, task: str, folder: str, t
 def test_a_formula_over_several_lines_counts_once() -> None:
     source = "a = 1\nb = (\n    a\n    + 2\n)\n# words\n\n\ndef f(x):\n    return (\n        x\n    )\n"
     assert unbroken_lines(source) == 7
+
+
+@pytest.mark.slow
+def test_a_run_leaves_its_folder_and_a_row(tmp_path: Path) -> None:
+    arguments = {"task": "Sum_Last2", "settings": {"seed": 3}}
+    row = run_task(arguments, tmp_path)
+    assert (row["task"], row["seed"], row["exit"], row["solved"]) == ("sum_last2", 3, 0, True)
+    assert row["verdict"] == "proved"
+    assert row["source"] == (tmp_path / "run/program.py").read_text()
+    assert row["lines"] == len(row["source"].splitlines())
+    assert row["raw_lines"] == len((tmp_path / "run/program_raw.py").read_text().splitlines())
+    assert row["training_seconds"] <= row["seconds"]
+    assert not row["resumed"]
+    again = run_task(
+        arguments, tmp_path
+    )  # of a complete run: the times of the first are gone, and that is said
+    assert again["resumed"]
+    assert again["training_seconds"] is None
+    for name in ("formula", "verdict", "rung", "loss", "solved", "raw_lines"):
+        assert again[name] == row[name]

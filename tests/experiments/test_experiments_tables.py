@@ -18,9 +18,8 @@ from weights2code.experiments import (
     registry,
     reproduce,
     robustness,
-    unmatched_heads,
 )
-from weights2code.experiments.comparison import lower
+from weights2code.experiments.comparison import combined, higher_is_better, lower, lower_is_better, reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.records import Record
@@ -109,33 +108,6 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
     assert attention_patterns.distance({"weights": found, "ideal": found}) == 0.0
 
 
-def heads_row(*, fits: bool = True, harmless: bool = True, **heads: Any) -> dict[str, Any]:
-    score = {"right": 1.0, "free_right": 1.0, "loss": 0.0, "free_loss": 0.0}
-    found = {"matched": [], "unmatched": [], "heads_in_all": 2, "members_passed_over": 0, **heads}
-    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score, "listed": score}
-    return done(**shared, **found, fits=fits, harmless=harmless)
-
-
-def test_the_paper_s_finding_about_unmatched_heads() -> None:
-    further = {"head": "V1", "hypothesis": "offset 0 where ...", "by_the_paper": "needed"}
-    not_needed = {**further, "by_the_paper": "negligible"}
-    good, bad = heads_row(), heads_row(harmless=False)
-    unfit = heads_row(fits=False, harmless=False)
-    judged = unmatched_heads.judged
-    assert judged([good, good]) == (unmatched_heads.HOLDS, "equal")
-    assert judged([good, unfit]) == (unmatched_heads.HOLDS, "equal")  # what it does explains nothing
-    assert judged([good, bad]) == (unmatched_heads.REFUTED, "worse")
-    assert judged([unfit]) == (unmatched_heads.OPEN, None)
-    assert judged([unfit, heads_row(fits=False)]) == (unmatched_heads.OPEN, None)
-    assert judged([heads_row(fits=False)])[0] == unmatched_heads.HOLDS + unmatched_heads.NO_FIT
-    assert judged([heads_row(fits=False, matched=[further])]) == (unmatched_heads.OPEN, None)
-    assert judged([heads_row(matched=[further])]) == (unmatched_heads.EXPLAINED, "equal")
-    assert judged([heads_row(matched=[not_needed])]) == (unmatched_heads.HOLDS, "equal")
-    replaced = {"head": "V1", "reason": "substitutable", "by_the_paper": "needed"}
-    assert judged([heads_row(unmatched=[replaced])]) == (unmatched_heads.EXPLAINED, "equal")
-    assert judged([]) == ("-", None)
-
-
 def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -> None:
     assert reproduce.trained_by("") == reproduce.trained_by(str(tmp_path)) == {}
     made = {
@@ -148,28 +120,6 @@ def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -
     assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
     with pytest.raises(InputError, match="robustness trains its own models"):
         registry.get("robustness").jobs(Options(models=str(tmp_path)))
-    (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
-    assert job.arguments["models"] == str(tmp_path)
-    assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}
-    (only,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("minimum_prev2",)))
-    assert only.arguments["sizes"]["submlps"] == 2  # a further architecture is looked at if it is there
-
-
-def test_a_line_counts_heads_by_their_reason() -> None:
-    effect = {"changed": 0.25, "loss": 0.5}
-    head = {"head": "V2", "reason": "needed", "detail": "best: Fixed offset 1 (0.8)", "mean_instead": effect}
-    dead = {"head": "V3", "reason": "dead", "detail": ""}
-    rows = [
-        heads_row(unmatched=[head, dead], harmless=False),
-        heads_row(),
-        {**heads_row(), "status": "failed"},
-    ]
-    (line,) = unmatched_heads.table(rows).lines
-    assert (line.cells["needed"], line.cells["dead"], line.cells["heads"]) == (1, 1, 4)
-    assert line.standing == "worse"
-    assert "its mean changes 25.00% of the outputs" in line.why
-    assert "V2" in line.cells["nearest"]
-    assert "V3" not in line.cells["nearest"]
 
 
 def echo(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -180,7 +130,7 @@ def echo(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
     def jobs(task: str, options: Options) -> list[Job]:
-        work = "weights2code.experiments.baselines:echo"
+        work = "weights2code.experiments.work:echo"
         return [Job(f"run{v}", work, {"value": v, "label": {"task": task}}) for v in (0, 1)]
 
     def table(rows: Any) -> Table:
@@ -189,7 +139,7 @@ def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
 
     experiment = Experiment("toy", "A toy", ("sum",), jobs, table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weights2code.experiments.baselines.echo", echo, raising=False)
+        patch.setattr("weights2code.experiments.work.echo", echo, raising=False)
         first, _ = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
         again, _ = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")
     stored = Record.read(tmp_path / "experiment.json")
@@ -203,18 +153,6 @@ def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
     assert "| task | the value | beside the paper |" in text
     assert "A note." in text
     assert not (tmp_path / "figure.svg").exists()
-
-
-def test_the_cost_of_a_program_counts_all_training() -> None:
-    fast = done(task="sum_last2", recipe="fast", solved=True, verdict="proved")
-    fast |= {"training_seconds": 0.5, "extraction_seconds": 0.5, "seconds": 1.0}
-    again = {**fast, "recipe": "paper", "seconds": 20.0, "training_seconds": None, "model_seconds": 980.0}
-    again["extraction_seconds"] = None
-    (line,) = registry.get("cost").table([fast, again]).lines
-    assert (line.cells["fast"], line.cells["paper_recipe"], line.cells["ratio"]) == (1.0, 1000.0, 1000.0)
-    failed = {**again, "solved": False, "verdict": "failed"}
-    (line,) = registry.get("cost").table([fast, failed]).lines
-    assert (line.cells["paper_recipe"], line.cells["ratio"]) == (None, None)
 
 
 def test_a_table_has_a_line_for_each_group_with_the_paper_s_row_beside_it() -> None:
@@ -236,3 +174,32 @@ def test_a_table_has_a_line_for_each_group_with_the_paper_s_row_beside_it() -> N
         {"task": "b", "rmse": 2.0, "paper_rmse": None, "solved": "0/1"},
     ]
     assert [(line.standing, line.why) for line in found.lines] == [("better", "so"), (None, "so")]
+
+
+@pytest.mark.parametrize(
+    ("better", "ours", "theirs", "standing"),
+    [
+        (lower_is_better, 0.0, 1e-3, "better"),
+        (lower_is_better, 1e-2, 1e-3, "worse"),
+        (lower_is_better, 1e-7, 1e-12, "equal"),  # both are rounding
+        (lower_is_better, 2e-6, 1e-7, "worse"),
+        (lower_is_better, None, 1e-3, "worse"),
+        (lower_is_better, 0.0, None, None),
+        (higher_is_better, 0.996, 1.0, "equal"),  # within their print
+        (higher_is_better, 0.98, 1.0, "worse"),
+        (higher_is_better, 1.0, 0.67, "better"),
+        (higher_is_better, 1.0, None, None),
+        (combined, "equal", "better", "better"),
+        (combined, "better", "worse", "mixed"),
+        (combined, "equal", None, "equal"),
+    ],
+)
+def test_better_equal_or_worse(better: Any, ours: Any, theirs: Any, standing: str | None) -> None:
+    assert better(ours, theirs) == standing
+
+
+def test_the_reason_is_the_last_attempt_and_said_once() -> None:
+    missed = done(solved=False, attempts=[{"text": "small: no"}, {"text": "large: does not fit"}])
+    assert reason([missed, missed]) == "large: does not fit"
+    assert "MemoryError" in reason([{"status": "failed", "error": "MemoryError: x"}])
+    assert reason([done(solved=True)]) == ""

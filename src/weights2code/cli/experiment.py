@@ -39,7 +39,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="take the models that an experiment of the paper's recipe left in DIR: this one, or protocol",
     )
-    parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_option(parser, "recipe", SETTINGS["recipe"], default="fast")
     add_option(parser, "layout", SETTINGS["layout"], default="auto", help="default: the experiment's own")
     add_option(parser, "device", SETTINGS["device"], default="cpu")
@@ -61,7 +60,6 @@ def options_from(options: argparse.Namespace) -> Options:
         device=options.device,
         seeds=tuple(seeds_of(options.seeds)),
         tasks=tuple(canonical(name) for name in asked),
-        suite=options.suite,
         models=str(Path(options.models).resolve()) if options.models else "",
         numbers=numbers,
     )

@@ -9,10 +9,9 @@ from statistics import median
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import average, lower, reason
-from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.experiment import Experiment, Options, study_jobs
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.learned import EPSILON, learned_jobs, short_training
-from weights2code.experiments.study import study_jobs
 from weights2code.experiments.tables import (
     TASK,
     Column,
@@ -52,7 +51,9 @@ def arity_jobs(task: str, options: Options) -> list[Job]:
     return [
         job
         for arity in (1, 2, 3, 4)
-        for job in study_jobs(f"{task}-k{arity}", task, options, {**sizes, "arity": arity}, arity=arity)
+        for job in study_jobs(
+            f"{task}-k{arity}", task, options, {**sizes, "arity": arity}, same=True, arity=arity
+        )
     ]
 
 

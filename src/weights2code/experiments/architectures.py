@@ -7,9 +7,8 @@ from functools import partial
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import lower_is_better, reason
-from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.experiment import Experiment, Options, study_jobs
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.study import study_jobs
 from weights2code.experiments.tables import SIZES, TASK, Column, mean, part, tabulate, theirs
 
 PAPER = paper_numbers.by_task("architectures")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import lower, reason
-from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.experiment import Experiment, Options, study_job
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.study import study, study_job
 from weights2code.experiments.tables import (
     TASK,
     Column,
@@ -22,7 +21,7 @@ from weights2code.experiments.tables import (
     tabulate,
     theirs,
 )
-from weights2code.experiments.work import RUN
+from weights2code.experiments.work import RUN, study
 
 if TYPE_CHECKING:
     from weights2code.report.svg import Drawing

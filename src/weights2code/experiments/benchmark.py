@@ -38,10 +38,9 @@ def run(
     cases: Cases,
     measure: Callable[[Any], Row] = solve,
     *,
-    record: str | Callable[[Options], str] = "",
+    record: Callable[[Options], str] | None = None,
     show: Callable[[Row], str] = lambda row: told(row),
     limit: Callable[[Options], float | None] = lambda options: None,
-    more: Callable[[Options, list[Row]], Row] = lambda options, rows: {},
     processes: int | None = None,
     **options: Any,
 ) -> list[Row]:
@@ -55,12 +54,11 @@ def run(
     record : the name of its record, by default that of the script.
     show : a row in one line, as it comes.
     limit : seconds by the clock after which a case is given up.
-    more : what else the head says.
     processes : cases at once, if nothing is asked; by default as many as there are cores.
     options : the benchmark's own, with their defaults: a tuple is several values, a list a choice.
     """
     asked = read_options(words, options, processes or cores())
-    named = record(asked) if callable(record) else record or Path(script).stem
+    named = record(asked) if record else Path(script).stem
     chosen = dict(cases(asked))
     prepare()
     engine = Local(asked.processes, forked=True, limit=limit(asked))
@@ -71,9 +69,9 @@ def run(
     said, folder = {name: getattr(asked, name) for name in options}, Path(script).resolve().parent
     store = Lines(folder / "runs" / f"{named}.jsonl", said)
     rows = measured(chosen, measure, store, engine, show)
-    head = {"run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1), **more(asked, rows)}
+    head = {"run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1)}
     file = asked.out or folder / "results" / f"{named}.json"
-    write_record(file, command_of(script), rows, said, head, said.get("device", "cpu"))
+    write_record(file, command_of(script), rows, said, head)
     store.remove()
     return rows
 
@@ -145,9 +143,7 @@ def read_options(words: str | None, own: Mapping[str, Any], processes: int) -> O
 
 def add_option(parser: argparse.ArgumentParser, name: str, default: Any) -> None:
     flag = f"--{name.replace('_', '-')}"
-    if isinstance(default, bool):
-        parser.add_argument(flag, action="store_true")
-    elif isinstance(default, list):
+    if isinstance(default, list):
         parser.add_argument(flag, choices=default, default=default[0])
     elif isinstance(default, tuple):
         kind = type(default[0])

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from weights2code.data import Problem
     from weights2code.results import Outcome
     from weights2code.settings import Settings
-    from weights2code.verify import Certificate
 
 #: Where a rule may come from, by the families of views, and by what the agenda calls them.
 WAYS = {
@@ -29,8 +28,8 @@ ANNEALED = "annealed reads"
 
 #: What a row says of a run that ended in an error.
 NOTHING: Row = {
-    "solved": False, "verdict": "error", "exit": None, "formula": None, "origin": None, "cut": None,
-    "nodes": None, "network": "none", "taught": "none", "right_network": False, "attempts": [],
+    "solved": False, "verdict": "error", "exit": None, "formula": None, "origin": None,
+    "network": "none", "taught": "none", "attempts": [],
 }  # fmt: skip
 
 
@@ -74,31 +73,28 @@ def solve(case: Case, more: Callable[[Outcome], Row] = lambda outcome: {}) -> Ro
     from weights2code import pipeline
 
     problem = case.problem(case.settings)
-    began, busy = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     outcome = pipeline.search(problem, case.settings)
-    spent = {
-        "seconds": round(time.perf_counter() - began, 2),
-        "cpu_seconds": round(time.process_time() - busy, 2),
-    }
+    seconds = round(time.perf_counter() - began, 2)
     program = outcome.program
     solved = outcome.exit_code == 0 and case.judge(program and program.run).solved
-    found = facts(outcome, problem.integer_outputs) | more(outcome)
-    return {**case.labels, **spent, **found, "solved": solved}
+    return {**case.labels, "seconds": seconds, **facts(outcome), **more(outcome), "solved": solved}
 
 
-def facts(outcome: Outcome, whole: bool) -> Row:
-    """What tables say of a run, apart from whether it is solved; `whole`: outputs are whole numbers."""
+def facts(outcome: Outcome) -> Row:
+    """What tables say of a run, apart from whether it is solved.
+
+    `network` is the verdict on the trained one, `taught` that on one that was made for the rule.
+    """
     row: Row = {
         **NOTHING,
         "verdict": "not extracted",
         "exit": outcome.exit_code,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
-        "right_network": right_network(outcome, whole),
     }
     if outcome.extraction is None:
         return row
     program, certificate = outcome.extraction.program, outcome.extraction.certificate
-    rule = certificate.rule
     return row | {
         "verdict": certificate.verdict,
         "method": certificate.method,
@@ -110,15 +106,14 @@ def facts(outcome: Outcome, whole: bool) -> Row:
         "source": program.source(),
         "origin": program.how,
         "way": way_of(program.origin, row["attempts"]),
-        "cut": rule.cut if rule else None,
-        "nodes": list(rule.nodes) if rule else None,
         "lines": program.lines,
         "body": program.body,
         "operations": program.operations,
         "rmse": certificate.rmse,
         "accuracy": certificate.accuracy,
         "max_abs_error": certificate.max_abs_error,
-        **of_networks(certificate),
+        "network": certificate.network.verdict if certificate.network else "none",
+        "taught": certificate.taught.verdict if certificate.taught else "none",
     }
 
 
@@ -131,34 +126,3 @@ def way_of(origin: str, attempts: Sequence[Row]) -> str:
     if family == "window" and last["regime"] in (Regime.NOISY, Regime.MISTAKES):
         return "visible values"  # where rows contradict each other, windows of what is visible are asked
     return next((way for way, families in WAYS.items() if family in families), family)
-
-
-def of_networks(certificate: Certificate) -> Row:
-    """What a certificate says of the networks and the listing.
-
-    `network` is the verdict on the trained one, `taught` that on one that was made for the rule; all else is
-    about the one that equals the program, which is the second if there is one.
-    """
-    trained, taught, listing = certificate.network, certificate.taught, certificate.listing
-    network = taught or trained
-    return {
-        "network": trained.verdict if trained else "none",
-        "taught": taught.verdict if taught else "none",
-        "made": network.made if network else "",
-        "margin": network.margin if network else None,
-        "network_error": network.error if network else None,
-        "covers": network.covers if network else "",
-        "network_method": network.method if network else "",
-        "trained_on": network.trained_on if network else 0,
-        "listing_error": listing.max_abs_error if listing else None,
-        "listing_scale": listing.scale if listing else None,
-    }
-
-
-def right_network(outcome: Outcome, whole: bool) -> bool:
-    """Whether a network was right on validation, as far as what is left of the search says."""
-    from weights2code.training.search import FITTED_INTEGER, FITTED_REAL
-
-    least = FITTED_INTEGER if whole else FITTED_REAL  # rounded, a larger loss is right
-    tried = any(attempt.loss <= least for attempt in outcome.attempts)
-    return tried or (outcome.trained is not None and outcome.trained.fitted)

@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any
 
 from weights2code.experiments.comparison import reason
-from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.experiment import Experiment, Options, study_jobs
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.study import study_jobs
 from weights2code.experiments.tables import TASK, Column, part, tabulate
 
 

@@ -60,8 +60,8 @@ def resolve(work: str | Work) -> Work:
 def trains(training: Training) -> Callable[[Work], Work]:
     """Mark a work whose first part is this training.
 
-    The training leaves models in the folder; the work, whenever it is called, trains only what is not there.
-    So an engine may do the training in one place and the work afterwards in another.
+    The training leaves models in the folder, unless they are there; the work finds them. So an engine may do
+    the training in one place, and everything again in another.
     """
 
     def marked(work: Work) -> Work:
@@ -79,8 +79,10 @@ def training_of(job: Job) -> Training | None:
 
 
 def perform(job: Job, folder: Path) -> Row:
-    """Do the work of a job in this process; the row is plain JSON."""
+    """Do the work of a job in this process, its training first; the row is plain JSON."""
     folder.mkdir(parents=True, exist_ok=True)
+    if training := training_of(job):
+        training(job.arguments, folder)
     row = plain(resolve(job.work)(job.arguments, folder))
     json.dumps(row, allow_nan=False)  # what is not JSON shows here, and not in the sweep
     return row

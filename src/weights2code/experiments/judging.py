@@ -8,7 +8,7 @@ What is no number, or raises, is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +50,8 @@ def solved(
     draw: Callable[[np.random.Generator, int, int], np.ndarray],
     length: int,
     *,
-    whole: bool | Sequence[bool] | None = None,
-    noise: float | Sequence[float] = 0.0,
+    whole: bool | None = None,
+    noise: float = 0.0,
     seed: int = 0,
 ) -> Judgement:
     """Whether a program equals the truth.
@@ -61,8 +61,8 @@ def solved(
     run, truth : inputs of shape (n, T, columns) to outputs of shape (n, T, outputs); no program is wrong.
     draw : (rng, n, T) -> inputs.
     length : of the sequences of training.
-    whole : whether outputs are whole numbers, for all or for each; by default those whose truth has no other.
-    noise : the size of what was added to the outputs of training, to all or to each.
+    whole : whether outputs are whole numbers; by default those whose truth has no other.
+    noise : the size of what was added to the outputs of training.
     """
     if run is None:
         return Judgement(False, np.inf)
@@ -80,8 +80,8 @@ def solved(
             return Judgement(False, np.inf, {"length": long, "raised": raised})
         for output in range(wanted.shape[2]):
             off, scale = _distance(given[:, :, output], wanted[:, :, output])
-            equal = are_whole(wanted[:, :, output]) if whole is None else _of(whole, output)
-            wrong = off > (0.0 if equal else np.maximum(TOLERANCE * scale, _of(noise, output)))
+            equal = are_whole(wanted[:, :, output]) if whole is None else whole
+            wrong = off > (0.0 if equal else np.maximum(TOLERANCE * scale, noise))
             place = np.unravel_index(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else off), off.shape)
             if (bool(wrong.any()), off[place]) > (not found.solved, found.error):
                 worst: dict[str, Any] = {"length": long, "output": output}
@@ -91,13 +91,13 @@ def solved(
     return found
 
 
-def solves(run: Run | None, task: Task, seed: int = 0, noise: float | Sequence[float] = 0.0) -> Judgement:
+def solves(run: Run | None, task: Task, seed: int = 0) -> Judgement:
     """Whether a program equals a task's specification."""
 
     def truth(x: np.ndarray) -> np.ndarray:
         return task.reference(x).reshape(*x.shape[:2], len(task.outputs))
 
-    return solved(run, truth, task.draw, task.length, whole=task.integer_outputs, noise=noise, seed=seed)
+    return solved(run, truth, task.draw, task.length, whole=task.integer_outputs, seed=seed)
 
 
 def are_whole(values: np.ndarray) -> bool:
@@ -106,10 +106,6 @@ def are_whole(values: np.ndarray) -> bool:
 
 def _are_texts(values: np.ndarray) -> bool:
     return values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.flat)
-
-
-def _of(given: Any, output: int) -> Any:
-    return given if np.ndim(given) == 0 else given[output]
 
 
 def _distance(given: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,11 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weights2code.experiments.experiment import Options
+from weights2code.experiments.experiment import Options, study_jobs
 from weights2code.experiments.jobs import Job, Row, trains
-from weights2code.experiments.members import asked
-from weights2code.experiments.study import study_jobs
-from weights2code.experiments.trained_models import folder_of, models_of
+from weights2code.experiments.models import Asked, models_in, train_models
+from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -40,7 +39,6 @@ EPSILON = 0.005
 REGRESSION_EFFORT = 3.0
 #: Hard loss, relative to the variance, at which a model counts as fitting.
 FITS = 1e-3
-MODEL = "model.safetensors"
 
 
 def learned_jobs(
@@ -59,34 +57,16 @@ def learned_jobs(
     """
     given: Row = {"layout": options.layout_of(task), "l1": l1, **sizes}
     given |= {} if epochs is None else {"epochs": epochs}
-    more = {"listings": listings}
-    if options.models and (l1 or epochs is not None):
-        more["only_the_same"] = True
-    jobs = study_jobs(
-        key,
-        task,
-        options,
-        {"members": RESTARTS, **given},
-        given,
-        (LEARNED, LEARNED),
-        recipe=options.recipe,
-        **label,
-    )
-    return [replace(job, arguments=job.arguments | more) for job in jobs]
-
-
-def train_models(arguments: dict[str, Any], folder: Path) -> None:
-    """Train the members of the paper's recipe and leave them in the folder; small trainings gain nothing by
-    it and are left to `anneal`."""
-    trained = (folder / MODEL).exists() or "models" in arguments
-    if arguments["settings"].get("recipe") == "paper" and not trained:
-        trained_in(*asked(arguments), folder)
+    same = bool(l1) or epochs is not None
+    fast = {"members": RESTARTS, **given}
+    works, label = (LEARNED, LEARNED), {"recipe": options.recipe, **label}
+    jobs = study_jobs(key, task, options, fast, given, works, same, **label)
+    return [replace(job, arguments=job.arguments | {"listings": listings}) for job in jobs]
 
 
 @trains(train_models)
 def anneal(arguments: dict[str, Any], folder: Path) -> Row:
-    """Train, or take models that are there, then, if asked, list every member in the paper's way, with its
-    pruning step and without.
+    """List every member in the paper's way, if asked, with its pruning step and without.
 
     Returns
     -------
@@ -95,8 +75,8 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
         loss, discrepancy, agreement and temperature over the epochs, of the member that ends with the
         lowest hard loss (`fast`) or of all of them.
     """
-    problem, settings = asked(arguments)
-    trained = _taken(arguments) if "models" in arguments else trained_in(problem, settings, folder)
+    asked = Asked.of(arguments)
+    trained, problem, settings = models_in(arguments, folder)[RUN], asked.problem, asked.settings
     began = time.perf_counter()
     members = [
         member_row(trained, member, problem, settings.seed, listings=arguments["listings"])
@@ -112,41 +92,6 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
         "members": members,
         "curves": curves(trained, problem, best_only=settings.recipe == "fast"),
     }
-
-
-def _taken(arguments: dict[str, Any]) -> Trained:
-    """Models that are there: those of the same run, else of the task and the sizes; a penalty, and epochs of
-    its own, only the same run has."""
-    from weights2code.training.storage import Trained
-
-    own = folder_of(arguments) / MODEL
-    if own.exists() or "only_the_same" in arguments:
-        return Trained.load(own)
-    sizes = {name: arguments["settings"][name] for name in ("layers", "heads", "submlps")}
-    return next(iter(models_of(Path(arguments["models"]), arguments["task"], sizes).values()))
-
-
-def trained_in(problem: Problem, settings: Settings, folder: Path) -> Trained:
-    """The trained members; those of an earlier try are taken up where it stopped."""
-    import torch
-
-    from weights2code.training import train
-    from weights2code.training.search import pick_device, train_rung
-    from weights2code.training.storage import Trained
-
-    if (folder / MODEL).exists():
-        return Trained.load(folder / MODEL)
-    torch.set_num_threads(train.THREADS)
-    train.keep_freed_memory()
-    if settings.recipe == "paper":
-        (rung,) = train.ladder_of(problem, settings)
-    else:
-        rung = fast_rung(settings)
-    checkpoint = folder / "current.safetensors"
-    trained = train_rung(rung, problem, settings, pick_device(settings.device), checkpoint)
-    trained.save(folder / MODEL)
-    checkpoint.unlink(missing_ok=True)
-    return trained
 
 
 def fast_rung(settings: Settings) -> Rung:

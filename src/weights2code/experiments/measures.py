@@ -92,11 +92,10 @@ class Listing:
     lines: int
     score: Score
     given_past: Score
-    unmatched: tuple[str, ...] = ()
 
     def row(self, prefix: str = "listing") -> Row:
         errors = self.score.row(prefix) | self.given_past.row(f"{prefix}_given")
-        return {f"{prefix}_lines": self.lines, **errors, f"{prefix}_unmatched": list(self.unmatched)}
+        return {f"{prefix}_lines": self.lines, **errors}
 
 
 def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listing:
@@ -105,13 +104,8 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
     x, y = fresh(problem, LISTED, seed)
     predicted, given = raw_outputs(machine, x), raw_outputs(machine, x, y)
     first = explained.graph.layout.first_scored
-    unmatched = tuple(
-        explained.graph.nodes[index].name
-        for index, found in explained.routers.items()
-        if found.evidence is None
-    )
     free, given_past = (score(problem, found[:, first:], y[:, first:]) for found in (predicted, given))
-    return Listing(unbroken_lines(listing_source(explained, problem)), free, given_past, unmatched)
+    return Listing(unbroken_lines(listing_source(explained, problem)), free, given_past)
 
 
 def unbroken_lines(source: str) -> int:

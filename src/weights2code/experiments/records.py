@@ -48,9 +48,8 @@ def write_record(
     rows: Sequence[Row],
     asked: Row | None = None,
     head: Row | None = None,
-    device: str = "cpu",
 ) -> Record:
     """What was measured now, by this source, on this machine; `head` is what else is said of all rows."""
-    made = Record(provenance(command, device) | (head or {}), list(rows), asked or {})
+    made = Record(provenance(command) | (head or {}), list(rows), asked or {})
     made.write(file)
     return made

@@ -8,7 +8,7 @@ from importlib import import_module
 from weights2code.errors import InputError
 from weights2code.experiments.experiment import Experiment
 
-#: In the order of the paper; the last two are ours: what a user would pick instead, and what it all costs.
+#: In the order of the paper.
 NAMES = (
     "table1",
     "protocol",
@@ -21,9 +21,6 @@ NAMES = (
     "dynamics",
     "interventions",
     "attention_patterns",
-    "unmatched_heads",
-    "baselines",
-    "cost",
 )
 #: Those that share a module; each of the others has one of its name.
 ABLATIONS = ("arity", "pruning", "l1", "annealing")

@@ -23,9 +23,8 @@ from weights2code.experiments.comparison import (
     lower_is_better,
     reason,
 )
-from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.experiment import Experiment, Options, study_jobs
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.study import study_jobs
 from weights2code.experiments.tables import (
     PAPER,
     SIZES,

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import weights2code
 from weights2code import json_values
@@ -30,28 +30,11 @@ RUNS, JOB, RESULT, SWEEP = "runs", "job.json", "result.json", "sweep.json"
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=-]{0,199}")
 
 
-class Store(Protocol):
-    """The rows that are there, and a place for those to come."""
-
-    def rows(self, jobs: Sequence[Job]) -> dict[str, Row]:
-        """Those of jobs that need not be done again, by key."""
-        ...
-
-    def locked(self) -> AbstractContextManager[object]:
-        """Held while a sweep adds to it."""
-        ...
-
-    def begin(self, job: Job) -> Path:
-        """The folder of a job that is about to be done."""
-        ...
-
-    def keep(self, job: Job, row: Row) -> None:
-        """Take a row; from now on the job is done."""
-        ...
-
-
 class Folders:
-    """A folder a job, for works that leave files; what failed is tried again by the next sweep."""
+    """A folder a job, for works that leave files; what failed is tried again by the next sweep.
+
+    `rows` are those of jobs that need not be done again, by key; a job that was `kept` is done.
+    """
 
     def __init__(self, out: Path) -> None:
         self.out = out

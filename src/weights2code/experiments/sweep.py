@@ -13,7 +13,7 @@ from pathlib import Path
 from weights2code.errors import InputError
 from weights2code.experiments.engines.engine import Engine, Finished
 from weights2code.experiments.jobs import DONE, FAILED, Job, Row
-from weights2code.experiments.stores import Folders, Store
+from weights2code.experiments.stores import Folders, Lines
 from weights2code.run_folder import write_atomically
 
 #: How often a job is given out in all, if its worker vanishes each time.
@@ -22,7 +22,7 @@ MOST_TRIES = 3
 
 def run_sweep(
     jobs: Sequence[Job],
-    store: Path | Store,
+    store: Path | Folders | Lines,
     engine: Engine,
     on_row: Callable[[Row], None] | None = None,
     tries: int = MOST_TRIES,
@@ -69,7 +69,7 @@ def check_unique(jobs: Sequence[Job]) -> None:
         seen.add(job.key.lower())
 
 
-def _made(waiting: dict[str, Job], store: Store, engine: Engine, tries: int) -> Iterator[Row]:
+def _made(waiting: dict[str, Job], store: Folders | Lines, engine: Engine, tries: int) -> Iterator[Row]:
     """Give out the jobs, and the lost ones again; each row is written before it is told."""
     tried = dict.fromkeys(waiting, 1)
     folders = {job.key: store.begin(job) for job in waiting.values()}

@@ -1,4 +1,4 @@
-"""What the jobs of `w2c bench` do: run a task as `w2c run` does, in a run folder, and judge its program."""
+"""What jobs do: run a task as `w2c run` does and judge its program; for experiments also what tables hold."""
 
 from __future__ import annotations
 
@@ -53,13 +53,54 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         # of a run that was continued, training counts earlier parts and the total does not
         "extraction_seconds": None if training is None or resumed else round(seconds - training, 3),
         "resumed": resumed,
-        "model_seconds": round(trained.seconds, 3),
         "rung": trained.rung,
         "loss": trained.losses[0],
         "raw_lines": total_lines(raw.read_text(encoding="utf-8")) if raw.exists() else None,
-        **facts(outcome, task.integer_outputs),
+        **facts(outcome),
     }
     solved = (
         outcome.exit_code == 0 and solves(outcome.program and outcome.program.run, task, settings.seed).solved
     )
     return row | {"solved": solved}
+
+
+def study(arguments: dict[str, Any], folder: Path) -> Row:
+    """One run, then the scores of the program, of the discrete model behind it and of the paper's listing.
+
+    Parameters
+    ----------
+    arguments : `task` and `settings` as for `run_task`; `label` goes into the row.
+    """
+    row = run_task(arguments, folder)
+    return {**arguments.get("label", {}), **row, **measured(folder / RUN)}
+
+
+def measured(folder: Path) -> Row:
+    """The numbers of a run folder; the model's alone where there is no program.
+
+    The model is judged as it was trained, and listed as the paper does: pruned.
+    """
+    from weights2code.experiments.measures import model_score, program_row, uncertified
+    from weights2code.experiments.models import sizes_of
+    from weights2code.extraction.from_networks import LISTING_EFFORT
+    from weights2code.extraction.members import member, whole_graph
+    from weights2code.recheck import place_in
+    from weights2code.results import read_run
+    from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
+    from weights2code.training.storage import Trained
+    from weights2code.views.hidden import problem_in
+
+    with open_existing(folder) as run:
+        problem, seed = problem_in(run), run.settings.seed
+        trained = Trained.load(run.file(MODEL), problem)
+        best = whole_graph(trained, 0, problem)
+        found = model_score(best, problem)
+        row = sizes_of(trained) | {"trained_mse": found.mse}
+        if not run.has(CERTIFICATE):
+            return row | found.row("model") | uncertified(best, problem, seed)
+        stored = read_run(run)
+        own = place_in(trained, stored.certificate.network, run) or 0
+        row |= model_score(whole_graph(trained, own, problem), problem).row("model")
+        matched = member(trained, own, problem).matched
+        explained = matched.explain(problem, LISTING_EFFORT) if matched.finite else None
+        return row | program_row(stored.program, explained, problem, seed)

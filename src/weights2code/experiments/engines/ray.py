@@ -63,8 +63,7 @@ class Ray:
         self._ours = False
         self._quiet = ExitStack()
         self._queue: deque[Job] = deque()
-        self._running: dict[Any, Job] = {}
-        self._in_training: dict[Any, Job] = {}
+        self._running: dict[Any, tuple[Job, bool]] = {}  # and whether that is its training
 
     def __enter__(self) -> Ray:
         for name, value in QUIET.items():
@@ -108,10 +107,9 @@ class Ray:
 
     def __exit__(self, *error: object) -> None:
         self._queue.clear()
-        for reference in (*self._running, *self._in_training):
+        for reference in self._running:
             self._ray.cancel(reference, force=True)
         self._running.clear()
-        self._in_training.clear()
         if self._ours:
             self._ray.shutdown()
         self._quiet.close()
@@ -122,28 +120,25 @@ class Ray:
 
     def wait(self) -> Finished:
         while True:
-            (ready,), _ = self._ray.wait([*self._running, *self._in_training], num_returns=1)
-            trained = ready in self._in_training
-            job = (self._in_training if trained else self._running).pop(ready)
+            (ready,), _ = self._ray.wait([*self._running], num_returns=1)
+            job, trained = self._running.pop(ready)
             finished = self._read(job, ready)
             if trained and finished.error is None:
-                self._begin(self._task, self._running, job, ready)
+                self._begin(job, ready)
                 continue
             self._fill()
             return finished
 
     def _fill(self) -> None:
         room = self.jobs or AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        while self._queue and len(self._running) + len(self._in_training) < room:
-            job = self._queue.popleft()
-            if self._training is not None and training_of(job) is not None:
-                self._begin(self._training, self._in_training, job)
-            else:
-                self._begin(self._task, self._running, job)
+        while self._queue and len(self._running) < room:
+            self._begin(self._queue.popleft())
 
-    def _begin(self, task: Any, under_way: dict[Any, Job], job: Job, *given: Any) -> None:
-        reference = task.options(name=job.key).remote(job.to_dict(), __version__, *given)
-        under_way[reference] = job
+    def _begin(self, job: Job, *trained: Any) -> None:
+        trains = not trained and self._training is not None and training_of(job) is not None
+        task: Any = self._training if trains else self._task
+        reference = task.options(name=job.key).remote(job.to_dict(), __version__, *trained)
+        self._running[reference] = (job, trains)
 
     def _read(self, job: Job, reference: Any) -> Finished:
         errors = self._ray.exceptions
