@@ -81,6 +81,14 @@ def raises(x):
     raise ValueError("this\nis wrong")
 
 
+def imaginary(x):
+    return np.cumsum(x[:, :, 0], 1) * 1j
+
+
+def talks(x):
+    return "yes"
+
+
 def hangs(x):
     time.sleep(60)
 

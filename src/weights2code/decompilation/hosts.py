@@ -19,16 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.decompilation.feeds import Feed, Form, feed_from, feed_of, said
+from weights2code.decompilation.feeds import Feed, Form, Silent, feed_from, feed_of, said
 from weights2code.errors import InputError
 
 #: Seconds for loading a model and for one question; bytes that a model may take.
 LOADING, ANSWERING = 120.0, 60.0
 MEMORY = 6 << 30
-
-
-class Silent(Exception):
-    """The model gave no answer: why, as the end of a sentence that begins with "the model"."""
 
 
 class Own:
@@ -131,8 +127,8 @@ Host = Own | Apart
 
 
 def _raised(error: BaseException) -> str:
-    if isinstance(error, InputError):
-        return f"refused: {said(error)}"
+    if isinstance(error, Silent):
+        return str(error)
     return f"raises {type(error).__name__}{f': {said(error)}' if said(error) else ''}"
 
 

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from weights2code.decompilation.feeds import Form
-from weights2code.decompilation.hosts import Host, Silent
+from weights2code.decompilation.feeds import Form, Silent
+from weights2code.decompilation.hosts import Host
 from weights2code.effort import charge
 from weights2code.errors import InputError
 from weights2code.language import Domain, uniform
@@ -192,13 +192,13 @@ class Model:
         if self.time_first and out.ndim >= 2 and out.shape[:2] == (length, count):
             out = out.swapaxes(0, 1)
         if out.shape[:1] != (count,) or out.ndim > 3:
-            raise _Shape(f"the model gives an array of shape {out.shape} for {count} sequences")
+            raise _Shape(f"the model gives an array of shape {out.shape} for {count} sequences.")
         if out.ndim == 1:
             return out[:, None, None]
         if out.ndim == 2:
             return out[:, :, None] if self.flat else out[:, None, :]
         if out.shape[1] not in (1, length) or (out.shape[1] != length and self.at == "every"):
-            raise _Shape(f"the model gives an array of shape {out.shape} for sequences of length {length}")
+            raise _Shape(f"the model gives an array of shape {out.shape} for sequences of length {length}.")
         return out
 
     def _finite(self, raw: np.ndarray, x: np.ndarray) -> np.ndarray:

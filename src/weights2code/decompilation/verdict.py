@@ -160,7 +160,8 @@ def judged(program: Recurrence, model: Model, began: float, others: tuple[str, .
     covered = hunt.exhaustive >= hunt.length
     return ModelCertificate(
         verdict="departs" if departures else "exhaustive" if covered else "agrees",
-        covers=f"lengths 1 to {hunt.exhaustive}" if covered else f"lengths up to {lengths[-1]}",
+        covers=(f"lengths 1 to {hunt.exhaustive}" if covered else f"lengths up to {lengths[-1]}")
+        + ", each beginning asked by itself" * (model.at == "last"),
         reading=model.reading.words(),
         how=tuple(model.found_out),
         length=hunt.length,
