@@ -94,6 +94,11 @@ def planted_palindromes(rng: np.random.Generator, n: int, length: int) -> np.nda
     return np.where(copied, np.take_along_axis(bits, np.clip(mirror, 0, position), axis=1), bits)[:, :, None]
 
 
+BALANCED = {
+    "depth": "depth[t-1] + 1 - 2*x[t]",
+    "dead": "dead[t-1] or depth[t] < 0",
+    "y": "depth[t] == 0 and not dead[t]",
+}
 ON_BITS = (
     declare("bitwise_xor Bitwise_Xor", "bitwise exclusive or", _TWO_BITS, "a[t] != b[t]"),
     declare("bitwise_or Bitwise_Or", "bitwise or", _TWO_BITS, "a[t] or b[t]"),
@@ -140,11 +145,7 @@ ON_BITS = (
         "balanced_parenthesis Balanced_Parenthesis",
         "1 if the parentheses so far are balanced (0 opens, 1 closes)",
         BITS,
-        {
-            "depth": "depth[t-1] + 1 - 2*x[t]",
-            "dead": "dead[t-1] or depth[t] < 0",
-            "y": "depth[t] == 0 and not dead[t]",
-        },
+        BALANCED,
         window_class="c",
     ),
 )

@@ -16,6 +16,7 @@ import numpy as np
 
 from weights2code.language import BITS, Domain, Retrieval, Start, Var, integers
 from weights2code.language.formula_reading import read_recurrence
+from weights2code.tasks.built_in import BALANCED
 from weights2code.tasks.declare import Formula, declare
 from weights2code.tasks.task import Category, Task
 from weights2code.tasks.words import LanguageWords
@@ -107,14 +108,8 @@ TOMITA = (
 # -- brackets -----------------------------------------------------------------------------------------------
 
 
-def _dyck_1(most: int | None = None) -> dict[str, Formula]:
-    """One kind of bracket; beyond `most` the depth is not followed."""
-    deeper = "depth[t-1] + 1 - 2*x[t]"
-    return {
-        "depth": deeper if most is None else f"0 if dead[t-1] else min(max({deeper}, -1), {most})",
-        "dead": "dead[t-1] or depth[t] < 0",
-        "y": "depth[t] == 0 and not dead[t]",
-    }
+#: One kind of bracket, as far as it steers: far beyond, the depth is not followed.
+DYCK_1_STEERED = {**BALANCED, "depth": f"0 if dead[t-1] else min(max({BALANCED['depth']}, -1), {FAR})"}
 
 
 def _dyck_2(most: int) -> Task:
@@ -216,9 +211,9 @@ ENDLESS = (
         "dyck_1",
         "1 if the brackets so far are balanced, at any depth (0 opens, 1 closes)",
         BITS,
-        _dyck_1(),
+        BALANCED,
         length=LONG,
-        steered_by=_dyck_1(FAR),
+        steered_by=DYCK_1_STEERED,
     ),
     _language(
         "counter_zero",
