@@ -114,16 +114,28 @@ class Learner:
 
     # -- where rules come from -----------------------------------------------------------------------------
 
+    @property
+    def lengths(self) -> list[int]:
+        """The model's own, and shorter ones, where it may be more in its element."""
+        return sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
+
     def _adds_up(self) -> bool:
-        """Whether the model is a sum of what it read, of numbers, at its own length."""
-        x = self.judges[0][0][:, : self.length]
-        found = linear_rule(self.model, x, self.outputs[0], self.name)
-        return found is not None and self._take(found) and not self._big() and self.rules[0].wrong <= RARELY
+        """Whether the model is a sum of what it read, of numbers, at its own length; what it is at shorter ones
+        is a rule too."""
+        at_home = False
+        for length in self.lengths:
+            x = self.judges[0][0][:, :length]
+            found = linear_rule(self.model, x, self.outputs[0], self.name)
+            if found is not None:
+                self._take(found)
+                at_home |= length >= self.length
+            if self._stands():
+                break
+        return at_home and self.rules[0].wrong <= RARELY and not self._big()
 
     def _few_states(self) -> bool:
         """Whether the model is a machine of few states that is right wherever it is at home."""
-        lengths = sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
-        for length, mistakes in [*((length, False) for length in lengths), (self.length, True)]:
+        for length, mistakes in [*((length, False) for length in self.lengths), (self.length, True)]:
             x = self.judges[0][0][:MACHINE_CHECKED, :length]
             machine = machine_of(self.model, x, mistakes=mistakes)
             if machine is None or machine.states == self.states:

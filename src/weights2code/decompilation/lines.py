@@ -20,8 +20,9 @@ from weights2code.program import Program
 MOST_INPUTS, MOST_OUTPUTS = 8, 4
 #: Digits after the point that are tried.
 DIGITS = range(7)
-#: How near numbers that are to be rounded must be to a sum: any two values lie around some sum.
-FITS = 0.2
+#: How near numbers that are to be rounded must be to a sum, for any two values lie around some sum, and the
+#: share that may be further off; what counts is whether they are right once they are rounded.
+FITS, OFF = 0.2, 0.1
 #: Sequences that are fitted; how often, and what share is kept out the next time; the share that may be
 #: wrong.
 FITTED, TRIMMED, KEPT_OUT, RARELY = 300, 3, 0.05, 0.02
@@ -45,10 +46,11 @@ def linear_rule(model: Model, x: np.ndarray, output: str, name: str) -> Rule | N
         flat = np.concatenate([design.reshape(-1, len(reads)), np.ones((raw.size, 1))], 1)
         fitted, fits = np.zeros(len(reads) + 1), np.ones(raw.size, bool)
         for _ in range(TRIMMED):  # what is furthest off may be a mistake
-            fitted = np.linalg.lstsq(flat[fits], raw.reshape(-1)[fits], rcond=None)[0]
+            some, target = flat[fits], raw.reshape(-1)[fits]
+            fitted = np.linalg.lstsq(some.T @ some, some.T @ target, rcond=None)[0]
             off = np.abs(flat @ fitted - raw.reshape(-1))
             fits = off <= np.quantile(off, 1 - KEPT_OUT)
-        if np.mean(off > (FITS if reading.whole else reading.near)) > RARELY:
+        if np.mean(off > (FITS if reading.whole else reading.near)) > (OFF if reading.whole else RARELY):
             continue
         for digits in DIGITS:
             machine = _written(np.round(fitted, digits), reads, tuple(model.columns), output)
