@@ -120,8 +120,8 @@ class Learner:
         return sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
 
     def _adds_up(self) -> bool:
-        """Whether the model is a sum of what it read, of numbers, at its own length; what it is at shorter ones
-        is a rule too."""
+        """Whether the model is a sum of what it read, of numbers, at its own length; a sum that it is at a
+        shorter one is a rule too."""
         at_home = False
         for length in self.lengths:
             x = self.judges[0][0][:, :length]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -426,11 +427,16 @@ def _several(whole: np.ndarray) -> bool:
     return bool(ties) or len(np.unique(rows, axis=0)) > 2 * rows.shape[1]
 
 
+def in_words(x: np.ndarray) -> str:
+    """A sequence (T, columns); the same row again and again is counted."""
+    rows = [f"{row[0]:g}" if len(row) == 1 else f"({', '.join(f'{v:g}' for v in row)})" for row in x]
+    runs = [(text, len(list(run))) for text, run in groupby(rows)]
+    return ", ".join(text if count == 1 else f"{text} x {count}" for text, count in runs)
+
+
 def shown(x: np.ndarray) -> str:
-    """One sequence (T, columns) in words."""
-    rows = [f"{row[0]:g}" if len(row) == 1 else f"({', '.join(f'{v:g}' for v in row)})" for row in x[:SHOWN]]
-    more = f", ... ({len(x)} rows)" if len(x) > SHOWN else ""
-    return f"the inputs {', '.join(rows)}{more}"
+    """What a sentence says of a sequence (T, columns)."""
+    return f"the inputs {in_words(x[:SHOWN])}{f', ... ({len(x)} rows)' if len(x) > SHOWN else ''}"
 
 
 def _positive(text: str) -> bool:

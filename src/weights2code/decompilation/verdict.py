@@ -12,7 +12,7 @@ Five words, strongest first, and one for where they part:
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -108,9 +108,7 @@ class ModelCertificate:
             "agreement": {str(n): sequences for n, (sequences, _) in self.agreement.items()},
             "agreement_of_positions": {str(n): positions for n, (_, positions) in self.agreement.items()},
             "exhaustive_to": self.exhaustive,
-            "regions": [
-                {"test": one.test, "covers": one.covers, "precision": one.precision} for one in self.regions
-            ],
+            "regions": list(map(asdict, self.regions)),
             "thin": [{"margin": margin, "inputs": x.tolist()} for margin, x in self.thin],
             "queries": self.queries,
             "seed": self.seed,
