@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -135,23 +135,11 @@ class Task:
             window_class = "c"
             if isinstance(machine, Recurrence):
                 window_class = "a" if {v.name for v in machine.state()} <= set(columns) else "b"
-        facts = {
-            "name": name,
-            "aliases": aliases,
-            "description": description,
-            "specification": machine,
-            "domains": tuple(columns.values()),
-            "category": category,
-            "window_class": window_class,
-            "suites": suites,
-            "state_tracking": window_class != "a" if state_tracking is None else state_tracking,
-            "length": length,
-            "sampler": sampler,
-            "paper": paper,
-            "exact_length": exact_length,
-        }
-        for field, value in facts.items():
-            object.__setattr__(self, field, value)
+        if state_tracking is None:
+            state_tracking = window_class != "a"
+        given = {**locals(), "specification": machine, "domains": tuple(columns.values())}
+        for field in fields(self):
+            object.__setattr__(self, field.name, given[field.name])
 
     def called(self, name: str) -> Task:
         """The same task with another name."""
