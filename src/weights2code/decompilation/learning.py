@@ -20,6 +20,7 @@ from weights2code.decompilation.verdict import hunted
 from weights2code.effort import seconds_left, time_is_up, within
 from weights2code.language import uniform
 from weights2code.memory.machine import Machine
+from weights2code.report.svg import plural
 from weights2code.verify.hunt import drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
@@ -67,7 +68,7 @@ class Learner:
     def __post_init__(self) -> None:
         self.outputs = self.model.outputs
         self.rng = np.random.default_rng(self.model.asking.seed)
-        count = min(JUDGED, max(64, self.budget // (20 * self.model.each(self.length))))
+        count = min(JUDGED, max(64, self.budget // (20 * self.each)))
         beyond = min(2 * self.length, self.model.longest or 2 * self.length)
         plain = uniform(self.rng, self.model.domains, count, beyond)
         styled = drawn(self.rng, self.model.domains, count, self.length)
@@ -84,6 +85,11 @@ class Learner:
     @property
     def budget(self) -> int:
         return self.model.asking.queries
+
+    @property
+    def each(self) -> int:
+        """Questions that a sequence of it takes."""
+        return self.length if self.model.at == "last" else 1
 
     @property
     def states(self) -> int | None:
@@ -140,7 +146,7 @@ class Learner:
             machine = machine_of(self.model, x, mistakes=mistakes)
             if machine is None or machine.states == self.states:
                 continue
-            self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
+            self.say(f"a machine of {plural(machine.states, 'state')}, after {self.model.queries} sequences")
             found = rule_of(machine, self.model, self.outputs, self.name, quick=True)
             if found is None:
                 continue
@@ -167,7 +173,7 @@ class Learner:
         size = np.prod([domain.size if domain.discrete else np.inf for domain in self.model.domains])
         many = int(np.ceil(np.log(2 * LEARNED) / np.log(size))) if 2 <= size < np.inf else 0
         short = min(self.length, max(5, self.length // 2, many))
-        count = min(LEARNED, max(100, self.budget // (8 * self.model.each(self.length))))
+        count = min(LEARNED, max(100, self.budget // (8 * self.each)))
         answers = self._asked(uniform(self.rng, self.model.domains, count, short))
         yield answers
         if short < self.length:

@@ -147,10 +147,6 @@ class Model:
         rng = np.random.default_rng(self.asking.seed)
         return uniform(rng, self.domains, count, length or self.asking.length)
 
-    def each(self, length: int) -> int:
-        """Questions that a sequence takes."""
-        return length if self.at == "last" else 1
-
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs (n, T, outputs) and margins (n, T)."""
         return self.reading.read(self.raw(x))
@@ -267,7 +263,8 @@ def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking) -> Mod
         )
     if not asking.time_first and not _same_in_any_batch(model):
         model.time_first = True
-        if not _fits(model) or not _same_in_any_batch(model):
+        _fits(model)
+        if not _same_in_any_batch(model):
             raise InputError(
                 "the model answers differently when other sequences stand in the batch; put it in eval mode."
             )
@@ -327,9 +324,9 @@ def _has_room(domains: tuple[Domain, ...], width: int | None) -> bool:
     return width == sum(sizes) or (width % len(sizes) == 0 and width // len(sizes) >= max(sizes))
 
 
-def _fits(model: Model, *, found_out: bool = False) -> bool:
-    """Whether the model answers two lengths in a way that makes sense; whether it gives the last position
-    alone is found out on the way."""
+def _fits(model: Model, *, found_out: bool = False) -> None:
+    """Refuse a model that does not answer two lengths in a way that makes sense; whether it gives the last
+    position alone is found out on the way."""
     length, outs = model.asking.length, []
     for steps in dict.fromkeys((max(1, length - 1), length)):
         x = model.some(LOOK, steps)
@@ -343,7 +340,6 @@ def _fits(model: Model, *, found_out: bool = False) -> bool:
         model.found_out.append("it gives the last position alone, so it is asked prefix by prefix")
     for out, x in outs:
         model._arranged(out, x)
-    return True
 
 
 def _same_in_any_batch(model: Model) -> bool:

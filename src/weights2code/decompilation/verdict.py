@@ -20,6 +20,7 @@ import numpy as np
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.regions import Region, regions
 from weights2code.language import Recurrence, uniform
+from weights2code.report.svg import plural
 from weights2code.verify.hunt import Departure, Hunt, drawn
 
 ModelVerdict = Literal["proved", "bounded", "exhaustive", "agrees", "departs"]
@@ -77,9 +78,10 @@ class ModelCertificate:
         """The verdict in a sentence."""
         if self.shortest is not None:
             proof = "no shorter one departs" if self.proven_shortest else "the shortest that was found"
+            inputs = plural(len(self.shortest.inputs), "input")
             given, wanted = numbers(self.shortest.model), numbers(self.shortest.meant)
             return (
-                f"The model departs from the program after {len(self.shortest.inputs)} inputs ({proof}): it "
+                f"The model departs from the program after {inputs} ({proof}): it "
                 f"gives {given}, the program {wanted}."
             )
         said = {
