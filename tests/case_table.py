@@ -88,6 +88,15 @@ def loaded(text: str) -> Callable[..., Any]:
     return space[space["__all__"][0]]
 
 
+def positions(machine: Any, sequence: np.ndarray) -> list[tuple]:
+    """What a machine of the kernel answers, position by position."""
+    state, found = machine.start(sequence[0]), []
+    for row in sequence.tolist():
+        answers, state = machine.step(state, row)
+        found.append(answers)
+    return found
+
+
 # -- formulas ------------------------------------------------------------------------------------------------
 
 #: Every operator at least once, over whole numbers.

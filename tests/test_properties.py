@@ -24,23 +24,18 @@ from case_table import (
     formulas,
     given_to,
     loaded,
-    mutants,
+    positions,
     programs,
     random_graph,
     rows,
     rule,
-    x,
-    x1,
-    x2,
     y1,
-    y2,
 )
 from weights2code.data import Problem, Regime, fit_layout, from_arrays
 from weights2code.extraction.from_networks import extract
 from weights2code.extraction.made import as_trained
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import ChannelNode, DiscreteGraph, machine_of
-from weights2code.kernel.claims import Claim, Closure, ProgramText, Proved, Refuted, Specification, check
 from weights2code.kernel.closing import Stopped, Text, Unsuited, Written
 from weights2code.kernel.reading import read_text
 from weights2code.language import (
@@ -85,15 +80,6 @@ def same(one: Any, other: Any) -> bool:
     first, second = np.asarray(one, float), np.asarray(other, float)
     signs = [np.signbit(values) & ~np.isnan(values) for values in (first, second)]
     return np.array_equal(first, second, equal_nan=True) and np.array_equal(signs[0], signs[1])
-
-
-def positions(machine: Any, sequence: np.ndarray) -> list[tuple]:
-    """What a machine answers, position by position."""
-    state, found = machine.start(sequence[0]), []
-    for row in sequence.tolist():
-        answers, state = machine.step(state, row)
-        found.append(answers)
-    return found
 
 
 # -- formulas ------------------------------------------------------------------------------------------------
@@ -267,42 +253,6 @@ def test_simplifying_a_program_keeps_its_outputs(machine: Recurrence, whole: boo
     drawn = rows(domains, 40, 12)
     with np.errstate(all="ignore"):
         assert np.allclose(short.run(drawn), machine.run(drawn), rtol=1e-9, atol=1e-9, equal_nan=True)
-
-
-# -- proofs --------------------------------------------------------------------------------------------------
-
-#: Of one input, so that all sequences of a length can be compared.
-READ = formulas((x, x1, x2, Var("u", 1), y1, y2), whole=True, most=5)
-STARTS = st.fixed_dictionaries({}, optional={"x": st.just("first"), "u": st.just(1.0), "y": st.just(2.0)})
-
-
-def differ(one: Recurrence, other: Recurrence, sequences: np.ndarray) -> bool:
-    with np.errstate(all="ignore"):
-        return not np.array_equal(one.run(sequences), other.run(sequences), equal_nan=True)
-
-
-@settings(max_examples=60)
-@given(st.builds(lambda u, y, start: rule(start, u=u, y=y), READ, READ, STARTS), st.booleans(), st.data())
-def test_the_kernel_takes_what_is_true_and_no_mutant(
-    machine: Recurrence, bits: bool, data: st.DataObject
-) -> None:
-    domain = BITS if bits else integers(-1, 1)
-    grid = np.stack(np.meshgrid(*[domain.values()] * 6, indexing="ij"), -1).reshape(-1, 6, 1)
-    mutant = data.draw(st.sampled_from([machine, *mutants(machine)]))
-    text = ProgramText(python_source(mutant, (domain,), "program"), ("x",))
-    with np.errstate(all="ignore"):
-        found = check(Claim(text, Specification(machine), (domain,)), Closure(4000))
-    if isinstance(found, Proved):
-        assert not differ(mutant, machine, grid[:, : found.length or 6])
-    elif isinstance(found, Refuted) and not found.reason.startswith("there is no value"):
-        shown = np.array([found.sequence])
-        with np.errstate(all="ignore"):
-            try:
-                answer = loaded(text.source)(shown[0])
-            except ArithmeticError:
-                return
-            assume(np.abs(answer).max() < 2**53)  # beyond, float64 is not what is exact
-            assert not same(answer, machine.run(shown)[0, :, 0])
 
 
 # -- networks ------------------------------------------------------------------------------------------------

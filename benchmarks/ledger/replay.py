@@ -52,7 +52,7 @@ def leave_out(names: list[str]) -> None:
     from weights2code.symbolic.search import agenda
     from weights2code.training import ladder
 
-    known = {*agenda.STEPS, *agenda.REDUCTIONS, "layer", "reduce"}
+    known = {*agenda.STEPS, *agenda.REDUCTIONS, "layer", "around", "weighted", "reduce"}
     known |= {rung.name for rung in ladder.FAST_LADDER}
     if strange := [name for name in names if name not in known]:
         there = ", ".join(sorted(known))

@@ -18,7 +18,6 @@ from typing import Any, get_args
 from case import Result, called, finished, unpacked
 
 from weights2code.program import Origin, Program
-from weights2code.report.sections import ORIGINS
 from weights2code.verify.links import MADE, Made
 
 #: A network that is as it was trained, and one that was made for the rule.
@@ -131,7 +130,7 @@ def _told(arguments: tuple[str, ...], task: str, folder: Path) -> tuple[str, str
 def repeated(name: str, text: str) -> str:
     """What a text says that only the run could know; empty if nothing."""
     flat = " ".join(text.split())
-    words = [WORD, f"V{NUMBER}", *MADE.values(), *Origin, *ORIGINS.values(), "read at cut", "Origin:"]
+    words = [WORD, f"V{NUMBER}", *MADE.values(), *Origin, "read from the trained", "Origin:"]
     words += ["another member than", "the rule was regressed from", "does not fit"]
     for word in words:
         if word in flat:

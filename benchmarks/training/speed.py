@@ -59,7 +59,7 @@ def make_batch(case: Case, device: torch.device) -> Batch:
 
 def batched_steps(case: Case, device: torch.device) -> Callable[[int], None]:
     """A function that trains the ensemble for a number of steps."""
-    recipe = Recipe(head=case.head, members=case.members, batch=case.batch)  # type: ignore[arg-type]
+    recipe = Recipe(head=case.head, batch=case.batch)  # type: ignore[arg-type]
     model = DiscreteTransformer(case.architecture, case.members, VALUE_RANGE).to(device)
     batch = make_batch(case, device)
     generator = torch.Generator(device=device).manual_seed(0)

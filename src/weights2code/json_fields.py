@@ -40,7 +40,8 @@ def from_fields(kind: type[T], data: Any, what: str, later: tuple[str, ...] = ()
     """Inverse of `to_fields`, given what was written otherwise; older files lack what came `later`."""
     data = mapping(data, what)
     hints = _hints(kind)
-    asked = (name for name in hints if name not in own and (name in data or name not in later))
+    names = (field.name for field in fields(kind))  # type: ignore[arg-type]
+    asked = (name for name in names if name not in own and (name in data or name not in later))
     return kind(**{name: _read(data[name], hints[name], name) for name in asked}, **own)
 
 

@@ -110,8 +110,8 @@ def weights_in(folder: RunFolder, name: str, problem: Problem) -> Trained | None
 
 
 def place_in(model: Trained, claimed: NetworkCertificate | None, folder: RunFolder) -> int | None:
-    """The member that the certificate speaks of, or that older files mark; None if neither does."""
-    place = model.member if claimed is None or claimed.member is None else claimed.member
+    """The member that the certificate speaks of; None if it speaks of none."""
+    place = claimed and claimed.member
     if place is not None and place >= len(model.losses):
         raise InputError(f"{CERTIFICATE} in {folder.path} speaks of a member that {MODEL} does not have.")
     return place

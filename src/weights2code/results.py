@@ -26,6 +26,7 @@ from weights2code.program import Program
 from weights2code.program.listing import listing_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, RunFolder
 from weights2code.verify import Certificate
+from weights2code.verify.links import at_most
 
 if TYPE_CHECKING:
     from weights2code.training.storage import Trained
@@ -72,6 +73,54 @@ class Outcome:
                 return last.detail
             return f"no program could be extracted; {last.brief() if last else 'nothing was tried'}"
         return self.broken or self.extraction.certificate.explain()
+
+
+def in_short(certificate: Certificate) -> str:
+    """What the verdict says of the program, for people who want to use it; how that was found out stands in
+    the certificate's `method`."""
+    target, rows = certificate.target, certificate.rows
+    where = f", for inputs in {', '.join(dict.fromkeys(certificate.domain))}" if certificate.domain else ""
+    error = at_most(certificate.error or 0.0)
+    known = {
+        "proved": "equal to its specification at every length",
+        "bounded": f"never more than {error} from its specification, at any length",
+        "exhaustive": f"right on every input sequence, {certificate.covers}",
+    }
+    if certificate.verdict in known:
+        return known[certificate.verdict] + where
+    ran = f"{target.sequences} sequences that were made for the test"
+    if not certificate.domain:
+        part = "a part" if target.sequences == 1 else f"{target.sequences} sequences"
+        ran = f"{part} kept back for the test"
+    if rows and rows.right is not None:
+        every = rows.judged == rows.of
+        judged = f"{rows.judged} rows" if every else f"the {rows.judged} rows that can be judged"
+        said = f"right in {rows.right} of {judged}; {ran} took no part in finding it"
+    elif target.accuracy is not None:
+        said = f"right at {100 * target.accuracy:.6g} % of the positions of {ran}"
+    else:
+        said = f"off by {target.max_abs_error:.3g} at most and {target.rmse:.3g} as a rule in {ran}"
+    said += ", where it was given the true past outputs" * certificate.one_step
+    if certificate.verdict == "tested":
+        return f"{said}; tested, not proved"
+    after = certificate.counterexample
+    found = f"after {len(after)} input{'s' * (len(after) != 1)}" if after else "too often"
+    return f"wrong {found}; {said}"
+
+
+def network_in_short(certificate: Certificate) -> str:
+    """What the network that was made right computes; empty if none was looked at."""
+    network = certificate.taught or certificate.network
+    if network is None:
+        return ""
+    error = at_most(network.error or 0.0)
+    return {
+        "proved": "the same, proved",
+        "exhaustive": f"the same {network.covers}",
+        "bounded": f"within {error} of it, proved for one step",
+        "tested": f"within {error} of it in {network.sequences} tests",
+        "differs": "something else",
+    }[network.verdict]
 
 
 def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -100,7 +100,7 @@ def test_network_of_a_run_is_proved_by_the_kernel(tmp_path):
     found = weights2code.decompile(str(tmp_path / "run"), {"x": (0, 1)}, 6, queries=4000)
     assert found.model is not None
     assert found.model.verdict == "proved"
-    assert "rounding border" in found.model.method
+    assert "round otherwise" in found.model.method
 
 
 def test_questions_are_counted_prefix_by_prefix():

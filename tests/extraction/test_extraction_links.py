@@ -79,7 +79,7 @@ def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not
     assert found.certificate.model is not None
     assert found.certificate.model.accuracy == 0.0  # of the network as it was trained
     assert "Network: Differs" in found.program.source()
-    assert "Taught network: Proved equal" in found.program.source()
+    assert "Another network: Proved equal" in found.program.source()
 
 
 def test_another_member_that_is_right_as_it_was_trained_needs_no_teaching(summed: tuple[Outcome, Problem]):

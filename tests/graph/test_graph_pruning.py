@@ -118,13 +118,6 @@ def test_an_operand_without_effect_is_cut():
     assert kept.hidden_weight.tolist() == [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]
 
 
-def test_channels_remain_where_copies_of_them_would_do():
-    x = bits()
-    pruned = prune_by_effect(graph_of([X, location(1, 0, 0)], {0: 0.5, 1: 0.5}), x, x, SCORED)
-    assert pruned.live() == (0,)
-    assert np.isclose(pruned.head[0, 0], 1.0)
-
-
 def test_each_output_keeps_what_it_needs():
     head, x = np.array([[1.0, 1.0, 1e-9, 0.0], [1e-9, 0.0, 2.0, 1.0]]), bits()
     graph = replace(graph_of([X, location(1, 0, 1), location(2, 0, 2)], {}), head=head, outputs=("y", "z"))

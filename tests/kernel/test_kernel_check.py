@@ -32,7 +32,6 @@ from weights2code.kernel.claims import (
     Specification,
     certificate_from_dict,
     check,
-    obligations,
 )
 from weights2code.language import (
     BITS,
@@ -237,19 +236,6 @@ def test_a_network_is_no_program_by_its_formulas() -> None:
     tenths = claimed(machine((0.1 * x).equals(0.3)), machine((0.1 * x).equals(0.3)), DIGITS)
     assert isinstance(check(tenths, Same((("r.y", "p.y"),))), Rejected)
     assert isinstance(check(tenths, CLOSE), Refuted)
-
-
-def test_obligations_are_the_questions_that_are_asked() -> None:
-    import z3
-
-    program, meant, domain, certificate = PAIRS["mean"]
-    assert isinstance(certificate, Inductive)
-    asked = list(obligations(claimed(program, meant, domain), certificate))
-    assert len(asked) == 4
-    for question in asked:
-        solver = z3.Solver()
-        solver.from_string(question.text())
-        assert solver.check() == z3.unsat
 
 
 # -- networks ------------------------------------------------------------------------------------------------

@@ -64,7 +64,6 @@ def different(reference: Recurrence, program: Recurrence, *domains: Domain) -> l
 
 SMALLEST = machine(minimum(y1, x), {"y": inf})
 FIRST, NINE = machine(minimum(x1, x), {"x": "first"}), machine(minimum(x1, x), {"x": 9})
-HALVES = machine(x1 * 0.5 + x * 0.5)
 QUERY = Var("query")
 FOUND = rule(None, "key value query", y=Retrieval("key", "value", QUERY))
 CELLS = rule(
@@ -82,10 +81,7 @@ LOOKUP = (BITS, integers(0, 2), BITS)
     ("one", "other", "domains"),
     [
         (SMALLEST, machine(where(x < y1, x, y1), {"y": inf}), [DIGITS]),
-        (FIRST, machine(where(x1 < x, x1, x), {"x": "first"}), [DIGITS]),
         (FIRST, NINE, [DIGITS]),
-        (HALVES, HALVES, [BITS]),
-        (machine(x.equals(0)), machine(where(x.equals(0), 1, op("lt", 2, 1 / x))), [BITS]),
         (machine(x % 3), machine(x - 3 * op("floor", x / 3)), [LOW]),  # mod of negatives is floored
         (FOUND, CELLS, LOOKUP),
         (COMPUTED, COMPUTED, LOOKUP),
@@ -102,7 +98,6 @@ def test_what_is_equal_is_proved_both_ways(one: Recurrence, other: Recurrence, d
     [
         (SMALLEST, machine(minimum(y1, x), {"y": 8}), [DIGITS], None),
         (FIRST, machine(minimum(x1, x)), [DIGITS], [(1.0,)]),
-        (machine(x * 0 + 1), machine((0.1 * x + 0.2 * x).equals(0.3 * x)), [BITS], [(1.0,)]),  # of float64
         (machine(x % 3), machine(where(x >= 0, x % 3, -((-x) % 3))), [LOW], None),
         (rule(None, "key value query", y=Retrieval("key", "value", QUERY, gap=2)), CELLS, LOOKUP, None),
         (rule(None, "key value query", y=Retrieval("key", "value", QUERY, 0, 2)), FOUND, LOOKUP, None),
@@ -111,14 +106,6 @@ def test_what_is_equal_is_proved_both_ways(one: Recurrence, other: Recurrence, d
 def test_what_differs_is_shown(reference: Recurrence, program: Recurrence, domains: Any, shown: Any) -> None:
     found = different(reference, program, *domains)
     assert shown is None or found == shown
-
-
-def test_a_proof_says_what_it_went_through() -> None:
-    found = closed(machine((x + y1) % 2), machine(x + y1 - 2 * x * y1), BITS)
-    assert isinstance(found, Proved)
-    assert found.words == "2 states (6 transitions)"
-    assert isinstance(found.certificate, Closure)
-    assert len(found.certificate.states or ()) == 2
 
 
 def test_the_sequence_is_shortest_and_real() -> None:

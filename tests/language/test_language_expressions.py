@@ -37,7 +37,7 @@ from weights2code.language.formula_reading import read_formula
 from weights2code.language.interval import Interval
 from weights2code.language.kinds import kinds_of
 from weights2code.language.latex import latex
-from weights2code.language.operators import MOST_ORDERED, Form, Written, function, order_name, order_of
+from weights2code.language.operators import MOST_ORDERED, Form, function, order_name, order_of
 from weights2code.language.sympy_form import symbol, to_sympy
 from weights2code.program.listing import recurrence_source
 from weights2code.report import javascript, mathml
@@ -156,12 +156,6 @@ def test_names_and_numbers_in_texts():
         assert str(read_formula(text)) == text
 
 
-def test_infinity_can_be_written():
-    for infinite in (float("inf"), -float("inf")):
-        text = python_text(where(x > 0, Const(infinite), x), lambda v: v.name)
-        assert eval(text, {"x": 1.0, "np": np}) == infinite
-
-
 # -- the table of operators ----------------------------------------------------------------------------------
 
 SIGN = function(
@@ -221,12 +215,6 @@ def test_what_an_entry_says_of_itself_is_so(name: str):
         if "whole" in entry.keeps:
             whole = entry.numpy(*[grid.ravel() for grid in np.meshgrid(*[np.arange(1.0, 6.0)] * entry.arity)])
             np.testing.assert_array_equal(whole, np.round(whole))
-
-
-def test_brackets_appear_where_a_template_asks_for_them():
-    loose = Written("a + b", OPERATORS["add"].text.binding)
-    assert OPERATORS["mul"].text.template.format(loose, Written("c")) == "(a + b)*c"
-    assert OPERATORS["add"].text.template.format(loose, Written("c")) == "a + b + c"
 
 
 # -- order statistics, which are entries made when they are asked for ----------------------------------------

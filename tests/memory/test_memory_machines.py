@@ -10,7 +10,7 @@ import pytest
 
 from case_table import rows, rule
 from weights2code.data import Problem, Sequences, from_arrays
-from weights2code.language import BITS, Recurrence, Var, compile_numpy, formula
+from weights2code.language import BITS, Recurrence, Var, compile_numpy, formula, integers, op
 from weights2code.memory.actions import rules_by_actions, rules_by_multiples
 from weights2code.memory.dead_ends import with_dead_ends
 from weights2code.memory.folding import machine_of
@@ -68,6 +68,17 @@ def test_rows_fold_into_the_machine_that_they_come_from(
     assert found is not None
     assert is_right(found)
     assert found.seen.sum() == count * length
+
+
+def test_inputs_that_nothing_tells_apart_are_one_symbol():
+    x, fresh = rows((integers(-20, 20),), 300, 12), rows((integers(-20, 20),), 50, 80, seed=1)
+    made: Recurrence = rule(s=(2 * Var("s", 1) + op("max", X, 0) % 3) % 7, y=Var("s") < 3)
+    data, more = (from_arrays(some, made.run(some)) for some in (x, fresh))
+    found = merged(data, READS, alike=True)
+    assert found is not None
+    assert (found.states, found.complete, found.wrong(more).any()) == (7, True, False)
+    plain = merged(data, READS)
+    assert plain is None or plain.wrong(more).any()
 
 
 def test_few_rows_fold_better_where_the_evidence_is():

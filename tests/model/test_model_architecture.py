@@ -43,12 +43,6 @@ def test_every_module_makes_its_own_choices():
     assert len(table.variables) == architecture.stream_width(2) == 12
 
 
-def test_a_model_without_layers_decides_nothing():
-    table = wiring(Architecture(channels=3, layers=0))
-    assert table.choices == ()
-    assert len(table.variables) == 3
-
-
 @pytest.mark.parametrize(
     ("names", "size", "sentence"),
     [

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from weights2code.errors import InputError
-from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling, wiring
+from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling
 
 SIZES = {
     "location": Architecture(location=2, layers=2, window=4, submlps=3),
@@ -62,15 +62,6 @@ def test_take_copies_weights_and_masks_and_repeats():
     assert not torch.equal(taken.choices[1], model.choices[1])
 
 
-def test_state_dict_holds_the_parameters_and_restores_the_outputs():
-    architecture = SIZES["every kind"]
-    model, other = ensemble(architecture, 2, seed=1), ensemble(architecture, 2, seed=2)
-    assert set(model.state_dict()) == {name for name, _ in model.named_parameters()}
-    other.load_state_dict(model.state_dict())
-    channels = data(architecture)
-    assert torch.equal(other(channels, SOFT), model(channels, SOFT))
-
-
 # -- masks --------------------------------------------------------------------------------------------------
 
 
@@ -93,20 +84,6 @@ def test_forbidden_channels_are_never_used(sampling):
     assert watched.grad is not None
     assert (watched.grad[1] == 0).all()
     assert (watched.grad[0] != 0).any()
-
-
-def test_hiding_the_submlps_is_a_model_without_them():
-    """The paper's intervention: a masked ensemble member equals the smaller architecture."""
-    large = Architecture(location=2, submlps=2, window=4)
-    small = Architecture(location=2, submlps=0, window=4)
-    model, bare = ensemble(large, 2), ensemble(small, 2)
-    model.forbid(slice(None), [3, 4])
-    with torch.no_grad():
-        bare.choices.copy_(model.choices[:, : len(wiring(small).choices), : bare.choices.shape[2]])
-        bare.head.copy_(model.head[..., [0, 1, 2, 5]])
-    channels = data(large)
-    for sampling in (SOFT, HARD):
-        torch.testing.assert_close(model(channels, sampling), bare(channels, sampling))
 
 
 def test_a_mask_that_leaves_nothing_to_read_is_refused():

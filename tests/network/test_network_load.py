@@ -26,7 +26,6 @@ from weights2code.results import Outcome, read_run
 from weights2code.run_folder import MODEL, TAUGHT, begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.training import storage
 from weights2code.training.storage import Trained
 
 LENGTH = 7
@@ -109,21 +108,6 @@ def test_what_it_cannot_read_is_refused(tmp_path: Path) -> None:
         load_network(tmp_path / "nothing")
 
 
-def test_an_older_file_is_named_and_a_mark_on_nobody_refused(tmp_path: Path) -> None:
-    trained = trained_of(Layout("tagging", (2.0,), (4.0,)), Architecture(channels=1), whole=False)
-    tensors, header = trained.weights.tensors(), trained.header()
-    older = {key: item for key, item in header.items() if key not in ("member", "integer_outputs")}
-    storage.write_tensors(tmp_path / MODEL, tensors, older)
-    read = Trained.load(tmp_path / MODEL)
-    assert (read.member, read.integer_outputs) == (None, None)
-    with pytest.raises(InputError, match="w2c extract"):
-        load_network(tmp_path)
-    for member in (2, -1, 0.5, "first"):
-        storage.write_tensors(tmp_path / MODEL, tensors, header | {"member": member})
-        with pytest.raises(InputError, match="the member"):
-            Trained.load(tmp_path / MODEL)
-
-
 def test_a_taught_network_is_alone_in_its_file(tmp_path: Path) -> None:
     layout = Layout("tagging", (2.0,), (4.0,))
     trained = trained_of(layout, Architecture(channels=1, location=1, window=3), whole=False)
@@ -198,24 +182,6 @@ def test_extraction_leaves_what_was_trained(task: str, made: str | None, runs: A
         assert checked is not None
         assert checked.to_dict() == found.certificate.checkable().to_dict()
         assert folder.file(MODEL).read_bytes() == before
-
-
-def test_a_folder_from_before_is_verified_as_it_is(runs: Any, copied: Any) -> None:
-    """Its network is marked in the file of weights, and nothing is said of members."""
-    trained = runs["sum_last2"][1].trained
-    with open_existing(copied("sum_last2")) as folder:
-        storage.write_tensors(folder.file(MODEL), trained.weights.tensors(), trained.header() | {"member": 0})
-        stored = folder.read_json("certificate.json")
-        del stored["taught"]
-        for name in ("made", "member", "read"):
-            del stored["network"][name]
-        folder.write_json("certificate.json", stored)
-        outcome = pipeline.verify(folder)
-        assert outcome.exit_code == 0
-        assert outcome.certificate is not None
-        assert outcome.certificate.network is not None
-        assert (outcome.certificate.network.verdict, outcome.certificate.network.member) == ("proved", 0)
-        assert load_network(folder.path)([1, 2, 3]).tolist() == [1, 3, 5]
 
 
 def test_a_member_that_is_not_there_is_refused(copied: Any) -> None:

@@ -233,14 +233,6 @@ def test_scales_come_off(builder, integers_of):
     assert (steps["V0"], steps["V1"]) == (Var("x"), Var("y", 1))
 
 
-def test_heads_of_all_kinds_and_two_outputs(builder, integers_of):
-    made = builder(("a", "b"), ("y", "z"), Layout("autoregressive", (1.0, 1.0), (1.0, 1.0)))
-    made.output({0: 1.0, 3: 0.5, made.head("mean", 1): 1.0}, -0.25)
-    heads = {made.head(kind, 1): 0.5 for kind in ("sum", "max", "min")}
-    made.output({made.operator("minimum", 0, 2): 0.25, made.extremum(1, 2, False): 1.0, **heads})
-    listed(made, integers_of(2, low=-2))
-
-
 def test_a_formula_that_is_only_near_is_not_listed(builder, integers_of):
     made = builder()
     made.output({made.operator("distance", 0, made.lag(0, 1)): 1.0})
@@ -249,28 +241,6 @@ def test_a_formula_that_is_only_near_is_not_listed(builder, integers_of):
     made.formulas[2] = replace(fit, formula=fit.formula * (1 + 1e-9))
     names = {part.name for part in listed(made, integers_of(1))["V2"].walk() if isinstance(part, Op)}
     assert "relu" in names
-
-
-def test_the_scale_of_a_function_of_two_bits_goes_to_its_readers(builder, integers_of):
-    """An operator of two bits, off by a weighted sum of them, is listed as what it is."""
-    made = builder(("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
-    weight = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 0.0]])
-    distance = OperatorNode("V2_MLP_L0M0", (0, 1), weight, np.zeros(3), np.array([0.3, 0.3, -1.7]), 0.1)
-    made.nodes.append(distance)
-    made.output({2: 10 / 3, 0: 17 / 3})
-    steps = listed(made, integers_of(2, high=2))
-    assert steps["V2"] == op("ne", Var("V0_input"), Var("V1_input"))
-    assert Var("V2_MLP_L0M0") in steps["y.raw"].variables()
-
-
-@pytest.mark.parametrize("kind", ["mean", "max", "sum"])
-def test_what_other_nodes_read_keeps_its_scale(builder, integers_of, kind: str):
-    made = builder(("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
-    weight = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    made.nodes.append(OperatorNode("V2_MLP_L0M0", (0, 1), weight, np.zeros(2), np.array([0.7, 0.7]), -0.2))
-    after = made.operator("minimum", made.lag(2, 1, 0.5), made.head(kind, 2))
-    made.output({after: 2.0, 2: -1.0})
-    assert "relu" in str(listed(made, integers_of(2, high=2))["V2"]).replace("max(", "relu(")
 
 
 def test_what_is_left_out_and_what_no_float_can_hold(made, builder, integers_of):

@@ -10,8 +10,8 @@ import pytest
 import weights2code.program.program as module
 from case_table import PROGRAMS, given_to, loaded, rule
 from weights2code.errors import InputError
-from weights2code.language import BITS, Retrieval, Var, integers, minimum, op, reals, texts, where
-from weights2code.language.latex import escape, latex_lines
+from weights2code.language import BITS, Retrieval, Var, integers, reals, where
+from weights2code.language.latex import escape
 from weights2code.program import Program, body_lines, latex_source, run_program, total_lines
 from weights2code.program.same_text import first_difference
 
@@ -66,19 +66,6 @@ def test_length_counts_lines_and_operators():
 # -- LaTeX ---------------------------------------------------------------------------------------------------
 
 
-def test_one_equation_a_step_and_the_start():
-    assert latex_lines(rule({"y": float("inf")}, y=minimum(x, y1))) == [
-        r"y_{t} &= \min\left(x_{t}, y_{t-1}\right)",
-        r"y_{s} &= \infty \quad (s < 0)",
-    ]
-    assert latex_lines(rule({"x": "first"}, y=x - Var("x", 1)))[1] == r"x_{s} &= x_{0} \quad (s < 0)"
-    (line,) = latex_lines(rule(y=where(x > 1, (x + y1) % 3, 0)))
-    assert r"\begin{cases}" in line
-    assert r"\bmod 3" in line
-    (line,) = latex_lines(rule(inputs="k v", y=Retrieval("k", "v", Var("k"), 1)))
-    assert r"k_{s} = k_{t}" in line
-
-
 def test_the_file_is_a_document_with_nothing_unescaped():
     name = r"a_b%$#{}\~^&"
     text = latex_source(
@@ -128,33 +115,6 @@ def test_texts_from_numbers_alone():
         assert run(np.array([20.0, 17.0, 20.0, 23.0, 20.0])).tolist() == answers
     assert "Every text before the start is None." in program.source()
     assert PROGRAMS["tariff"].formula() == "price[t] = 40 if zone[t] == 12 else 3".replace("price", "y")
-
-
-def test_keys_are_looked_up_as_they_are():
-    found = where(Var("found").equals(0), 3, Var("found"))
-    machine = rule(
-        None, "person room", "before", found=Retrieval("person", "room", Var("person")), before=found
-    )
-    rooms = ("hall", "lab", "unknown")
-    program = Program(
-        "last", machine, (texts(("ann", "bob")), texts(rooms)), output_categories={"before": rooms}
-    )
-    asked = np.array([["ann", "hall"], ["bob", "lab"], ["ann", "lab"], ["ann", "hall"]], dtype=object)
-    assert loaded(program.source())(asked).tolist() == ["unknown", "unknown", "hall", "lab"]
-    assert "else None" in program.formula()
-    assert r"\text{nothing}" in program.latex()
-
-
-def test_long_choices_of_texts_are_statements():
-    choice = state
-    for code in range(1, 7):
-        choice = where(op("and", event.equals(code), state.equals(code)), code % 6 + 1, choice)
-    words = tuple(f"a word, else {i} + (one" for i in range(6))
-    machine = rule({"state": 1.0}, "event", "state", state=choice)
-    program = Program("long", machine, (texts(words),), output_categories={"state": words})
-    assert program.source().count("\n        elif ") == 5
-    asked = np.array([words[i % 6] for i in range(9)], object)
-    assert loaded(program.source())(asked).tolist() == program.run(asked).tolist()
 
 
 def test_truth_values_stay_truth_values():

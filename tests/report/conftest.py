@@ -1,7 +1,6 @@
 """Shared by the tests of the report: contents of a page, and a run folder written by hand."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,10 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.language import BITS
 from weights2code.program import Program
+from weights2code.report import write_report
 from weights2code.report.contents import Contents
 from weights2code.results import certificate_dict
-from weights2code.run_folder import begin
+from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
 from weights2code.verify.certificate import Verdict
@@ -28,20 +28,19 @@ TRIED = Attempt("pairs", 0, 1e-9, verdict="proved", origin="written by hand")
 
 
 def certificate(verdict: Verdict = "proved", **other):
-    plain = Certificate(
-        verdict,
-        "complete exploration of 2 states",
-        ("bits",),
-        "every length",
-        (10, 40),
-        Agreement(40, 0.0, 0.0, 1.0),
-        model=Agreement(40, 1e-9, 1e-10, 1.0),
-        versions={"python": "3.11"},
-        seed=1,
-        by_length={10: Agreement(20, 0.0, 0.0, 1.0), 40: Agreement(20, 0.0, 0.0, 1.0)},
-        proof=Offered(kind="closure", transitions=6),
-    )
-    return replace(plain, **other)
+    facts = {
+        "method": "complete exploration of 2 states",
+        "domain": ("bits",),
+        "covers": "every length",
+        "lengths": (10, 40),
+        "target": Agreement(40, 0.0, 0.0, 1.0),
+        "model": Agreement(40, 1e-9, 1e-10, 1.0),
+        "versions": {"python": "3.11"},
+        "seed": 1,
+        "by_length": {10: Agreement(20, 0.0, 0.0, 1.0), 40: Agreement(20, 0.0, 0.0, 1.0)},
+        "proof": Offered(kind="closure", transitions=6),
+    }
+    return Certificate(verdict, **(facts | other))
 
 
 def contents_of(program, **other):
@@ -94,6 +93,13 @@ def run_folder(tmp_path):
         folder.write("metrics.jsonl", metrics())
         folder.write_json("certificate.json", certificate_dict(extraction, (TRIED,)))
     return Path(tmp_path / "run")
+
+
+@pytest.fixture
+def report(run_folder):
+    """The page of that folder."""
+    with open_existing(run_folder) as folder:
+        return write_report(folder).read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import pytest
 from case_table import PROGRAMS, rows
 from weights2code.language import Recurrence, Step, Var, integers, op, texts
 from weights2code.program import Program, run_program
-from weights2code.report import write_report
 from weights2code.report.page import page as page_html
-from weights2code.run_folder import open_existing
 
 api = pytest.importorskip("playwright.sync_api", reason="the tests in a browser need the package playwright")
 
@@ -146,10 +144,8 @@ def test_a_counterexample_runs_in_the_box(visit, make_contents, make_certificate
     assert read_box(shown, ["x", "y"]).tolist() == [[1, 1], [7, 8], [2, 9]]
 
 
-def test_a_whole_report(visit, run_folder):
-    with open_existing(run_folder) as folder:
-        html = write_report(folder).read_text(encoding="utf-8")
-    shown = visit(html)
+def test_a_whole_report(visit, report):
+    shown = visit(report)
     assert shown.locator("h1").inner_text() == "parity_last2"
     assert shown.locator("svg[role=img]:not([aria-label])").count() == 0
     assert shown.locator("svg").count() >= 4
@@ -163,9 +159,8 @@ def test_a_whole_report(visit, run_folder):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_in_both_schemes(visit, run_folder, scheme):
-    with open_existing(run_folder) as folder:
-        shown = visit(write_report(folder).read_text(encoding="utf-8"), color_scheme=scheme)
+def test_text_can_be_read_in_both_schemes(visit, report, scheme):
+    shown = visit(report, color_scheme=scheme)
     assert contrasts(shown) >= 4.5
     shown.locator("#theme").click()
     assert shown.evaluate("document.documentElement.dataset.theme") == (
@@ -191,16 +186,13 @@ def contrasts(shown) -> float:
 
 
 @pytest.mark.parametrize("width", [320, 390, 820, 1400])
-def test_the_page_never_scrolls_sideways(visit, run_folder, width):
-    with open_existing(run_folder) as folder:
-        html = write_report(folder).read_text(encoding="utf-8")
-    shown = visit(html, viewport={"width": width, "height": 800})
+def test_the_page_never_scrolls_sideways(visit, report, width):
+    shown = visit(report, viewport={"width": width, "height": 800})
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_paper(visit, run_folder):
-    with open_existing(run_folder) as folder:
-        shown = visit(write_report(folder).read_text(encoding="utf-8"), color_scheme="dark")
+def test_on_paper(visit, report):
+    shown = visit(report, color_scheme="dark")
     shown.emulate_media(media="print")
     assert shown.locator("nav").is_hidden()
     assert shown.locator("#theme").is_hidden()

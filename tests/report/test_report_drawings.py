@@ -15,15 +15,15 @@ from case_table import PROGRAMS
 from weights2code.data import from_arrays
 from weights2code.explain import ExplainedGraph
 from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.graph import OperatorNode, RouterNode
+from weights2code.graph import RouterNode
 from weights2code.language import op
 from weights2code.report.attention import attention_drawing, pattern
+from weights2code.report.contents import Epoch
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.graph_layout import Box, place
 from weights2code.report.node_names import short_name
-from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import prediction_drawings
-from weights2code.report.svg import Frame, Scale, heat, number, spread
+from weights2code.report.svg import Frame, Scale, number, spread
 from weights2code.report.training_curves import training_drawing
 
 LIMITS = st.floats(-1e6, 1e6, allow_nan=False)
@@ -57,12 +57,6 @@ def test_missing_values_break_a_line_and_lonely_points_become_dots():
     assert drawn.count("<circle") == 1
 
 
-def test_heat_gathers_cells_of_one_shade():
-    drawn = heat(np.array([[0.0, 1.0], [1.0, np.nan]]), 0, 0, (10, 10), 0.0, 1.0)
-    assert drawn.count("<path") == 1
-    assert drawn.count("M") == 2
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -86,17 +80,14 @@ def test_boxes_and_lanes_never_overlap(rows):
         earlier = [box.key for box in boxes if box.column < column and not box.quiet]
         boxes.append(Box(str(i), column, 50, 20 + 5 * back, tuple(earlier[-back:] if back else ()), quiet))
     layout = place(boxes, top=10)
-    column_of = {box.key: box.column for box in boxes}
     stacked: dict[int, list[tuple[float, float]]] = {}
-    for key, at in layout.boxes.items():
-        stacked.setdefault(column_of[key], []).append((at.top, at.top + at.height))
-    for (_, column), at in layout.lanes.items():
+    for (_, column), at in layout.placed.items():
         stacked.setdefault(column, []).append((at.top, at.top + at.height))
     for spans in stacked.values():
         spans.sort()
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
         assert spans[-1][1] <= layout.height
-    assert all(at.left + at.width <= layout.width for at in layout.boxes.values())
+    assert all(at.left + at.width <= layout.width for at in layout.placed.values())
 
 
 def test_the_graph_shows_formulas_and_greys_what_is_dead(graph):
@@ -129,42 +120,13 @@ def test_attention_patterns():
     assert "null" in texts(drawing)
 
 
-def operator_graph(graph, operands, weight):
-    node = OperatorNode(
-        "V4_MLP_L0M0", operands, np.array(weight), np.zeros(len(weight)), np.ones(len(weight)), 0.0
-    )
-    return replace(graph, nodes=(*graph.nodes[:4], node, graph.nodes[5]))
-
-
-def test_sub_mlps_as_curve_map_and_slice(graph):
-    x = np.random.default_rng(0).integers(0, 2, (40, 10, 1)).astype(float)
-    sequences = from_arrays(x, x)
-    channels = graph.layout.encode(sequences, np.float64).channels.transpose(2, 1, 0)
-
-    def draw(operands, weight, formula, used):
-        made = operator_graph(graph, operands, weight)
-        fit = OperatorFit(used, formula, "formula", 0.0, 0.1)
-        drawing = operator_drawing(ExplainedGraph(made, {}, {4: fit}), 4, made.stream(channels))
-        assert drawing is not None
-        return drawing
-
-    curve = draw((0, 0), [[1.0, 0.0]], op("relu", V(0)), (0,))
-    assert "over x[t]" in curve.description
-    surface = draw((0, 2), [[1.0, -1.0], [-1.0, 1.0]], op("abs", V(0) - V(2)), (0, 2))
-    assert "differ by at most 0." in surface.description
-    assert texts(surface).count("1") >= 4  # both diagonals, in both panels
-    piece = draw((0, 2, 3), [[2.0, -1.0, 0.1]], op("relu", 2 * V(0) - V(2) + 0.1 * V(3)), (0, 2, 3))
-    assert "A slice: y[t-3] = 0" in piece.description
-
-
 def test_training_curves_survive_gaps():
-    line = {"stage": "pairs", "temperature": 1.0, "soft_loss": [None, 0.5], "hard_loss": [None, 1e-20],
-            "discrepancy": [None, -0.5], "agreement": []}  # fmt: skip
+    lost, half = (None,), (None, 0.5)
+    line = Epoch("pairs", 1.0, half, (None, 1e-20), (None, -0.5), ())
     drawing = training_drawing([line, line])
     assert "pairs (2 epochs)" in drawing.description
     assert "nan" not in drawing.body
-    lost = {**line, "soft_loss": [None], "hard_loss": [None], "discrepancy": [None]}
-    assert "nan" not in training_drawing([lost]).body
+    assert "nan" not in training_drawing([Epoch("pairs", 1.0, lost, lost, lost, ())]).body
 
 
 def test_predictions_leave_out_what_was_given():

@@ -5,9 +5,8 @@ from fractions import Fraction
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
 
-from case_table import FORMULAS, PROGRAMS, A, B, formulas
+from case_table import FORMULAS, PROGRAMS
 from weights2code import tasks
 from weights2code.language import OPERATORS, Const, Op, Recurrence, Step, Var, op, where
 from weights2code.language.latex import latex, latex_lines
@@ -51,11 +50,6 @@ def test_both_notations_say_the_same_of_every_formula(expr):
     assert said(expr)
 
 
-@given(formulas((A, B, Var("a", 1))))
-def test_both_notations_say_the_same_of_formulas_by_chance(expr):
-    assert said(expr)
-
-
 RULES = [task.machine for task in tasks.all_tasks()] + [made.recurrence for made in PROGRAMS.values()]
 
 
@@ -95,10 +89,3 @@ def test_start_values_are_said():
     assert "ys=∞fors<0" in words(mathml.rule(rule))
     assert "xs=x0fors<0" in words(mathml.rule(rule))
     assert [words_of(line) for line in latex_lines(rule)[1:]] == ["xs=x0(s<0)", "ys=∞(s<0)"]
-
-
-def test_names_cannot_become_mark_up():
-    name = '</mi><script>alert("1")</script>&'
-    markup = mathml.rule(Recurrence((name,), (Step("y", Var(name)),), ("y",)))
-    assert "<script" not in markup
-    assert name in "".join(ElementTree.fromstring(markup).itertext())

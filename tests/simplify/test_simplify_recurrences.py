@@ -23,7 +23,6 @@ from weights2code.language import (
     where,
 )
 from weights2code.simplify import passes, simplify_recurrence
-from weights2code.simplify.ends import equal_at_ends
 from weights2code.simplify.kept_modulo import kept_modulo
 from weights2code.simplify.names import in_reading_order, rename_locals, word_for
 
@@ -43,10 +42,6 @@ def kept(made: Recurrence) -> Recurrence:
     return kept_modulo(made, (integers(-3, 9),))
 
 
-def ends(made: Recurrence) -> Recurrence:
-    return equal_at_ends(made, (integers(-3, 9),))
-
-
 def changed(made: Recurrence, change: Callable[[Recurrence], Any]) -> Recurrence:
     """With all that a pass proposes, one after the other."""
     found = change(made)
@@ -55,7 +50,7 @@ def changed(made: Recurrence, change: Callable[[Recurrence], Any]) -> Recurrence
 
 
 PAST = "max(y[t-1]*x[t-1] - 3, 0)"
-LEVEL, TOTAL, PART = "clip(s[t-1] + x[t], 0, 4)", "t[t-1] + x[t]", "max(x[t] - 3, 0)*x[t] + 1"
+TOTAL, PART = "t[t-1] + x[t]", "max(x[t] - 3, 0)*x[t] + 1"
 AGGREGATES = {
     "s2": "s2[t-1] + x[t]",
     "s5": "s5[t-1] + x[t]*x[t]",
@@ -110,15 +105,12 @@ PASSES: list[tuple[Callable[[Recurrence], Any], Recurrence, Recurrence | str | N
     (passes.name_repeats, rule(start={"x": "first"}, y=f"{PART} - 2*({PART.replace('[t]', '[t-1]')})"), None),
     (passes.name_parts, rule(outputs="y z", y="abs(max(x[t] - x[t-1], 3)*2 + x[t])",
                              z="(max(x[t] - x[t-1], 3)*2 + x[t])*x[t]"), "r y z"),
-    # a total that is read modulo a number is kept modulo it; a comparison with an end is an equality
+    # a total that is read modulo a number is kept modulo it
     (kept, rule(start={"t": 7.0}, t=TOTAL, y="((t[t] % 5) + (2*t[t] - x[t]) % 5) == 3"),
      rule(start={"t": 2.0}, t="(t[t-1] + x[t]) % 5", y="(t[t] + (2*t[t] - x[t]) % 5) == 3")),
     *((kept, rule(t=TOTAL, y=y), None)
       for y in ("t[t] % 5 + t[t]", "(t[t] % 5) + (t[t] % 3)", "abs(t[t]) % 5", "(t[t] // 2) % 5")),
     (kept, rule(t="max(t[t-1] + x[t], 0)", y="t[t] % 5"), None),
-    (ends, rule(s=LEVEL, y="s[t] <= 0"), rule(s=LEVEL, y="s[t] == 0")),
-    (ends, rule(s=LEVEL, y="s[t] > 3"), rule(s=LEVEL, y="s[t] == 4")),
-    (ends, rule(s=LEVEL, y="s[t] <= 1"), None),
     # names
     (rename_locals, rule(inputs="a b", s6="max(a[t], b[t])", s9="max(a[t], b[t-1])", y="s6[t] - s9[t-1]"),
      "larger1 larger2 y"),

@@ -11,18 +11,29 @@ from weights2code.data import from_arrays, from_lists
 from weights2code.extraction.judge import judged
 from weights2code.language import Const, Op, Recurrence, Step, Var, op
 from weights2code.program import Origin
-from weights2code.simplify.thresholds import digits, gaps, roundest, with_round_thresholds
+from weights2code.simplify.cost import simplest_between
+from weights2code.simplify.thresholds import digits, gaps, with_round_thresholds
 
 X = Var("x")
 
 
 @pytest.mark.parametrize(
     ("low", "high", "found"),
-    [(98, 101, 100), (0.31, 0.46, 0.4), (-3, 8, 0), (12, 13, 12), (1430, 1580, 1500), (-101, -98, -100)],
+    [
+        (98, 101, 100),
+        (0.31, 0.46, 0.4),
+        (-3, 8, 0),
+        (12, 13, 12),
+        (1430, 1580, 1500),
+        (-101, -98, -100),
+        (2.36, 2.43, 2.4),
+        (-2.7001, -2.6999, -2.7),
+        (7.25, 7.25, 7.25),
+    ],
 )
 def test_the_roundest_number_of_a_gap(low: float, high: float, found: float):
-    assert roundest(low, high) in (found, high if found == low else found)
-    assert digits(roundest(low, high)) <= digits(found)
+    assert simplest_between(low, high) in (found, high if found == low else found)
+    assert digits(simplest_between(low, high)) <= digits(found)
 
 
 def test_what_was_meant_as_100_is_100():

@@ -100,7 +100,7 @@ FORMULAS: dict[str, tuple[str, dict[str, Domain], Domain, str, int]] = {
     "a text adds": ("3*n[t] + 5*(k[t] == 3)", {"k": C, "n": integers(0, 29)}, integers(0, 92), "", 9),
     "both": ("k[t] == 2 and n[t] > 10", {"k": C, "n": integers(0, 29)}, integers(0, 1), "", 7),
     "three formulas": ("2*n[t] if k[t] == 1 else 3*n[t] + 1 if k[t] == 2 else 40",
-                       {"k": C, "n": integers(0, 29)}, integers(0, 88), "", 21),
+                       {"k": C, "n": integers(0, 29)}, integers(0, 88), "", 23),
     "beyond those that are asked for": ("n[t] + 7*(k[t] == 5) + 3*(k[t] == 20)",
                                         {"k": many(35), "n": integers(0, 29)}, integers(0, 36), "", 15),
     "grades": ("1 + (2*a[t] + 3*b[t] >= 200) + (2*a[t] + 3*b[t] >= 300)", {"a": MARKS, "b": MARKS},

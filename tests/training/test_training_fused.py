@@ -10,7 +10,7 @@ import torch
 from weights2code.model import Architecture, DiscreteTransformer, Sampling
 from weights2code.training.fused.program import FusedTraining, can_fuse
 from weights2code.training.loop import start
-from weights2code.training.recipes import FADED, Recipe, paper_recipe
+from weights2code.training.recipes import Recipe, paper_recipe
 from weights2code.training.step import Batch, batch_losses, target_variance
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -23,7 +23,7 @@ DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 
 
 def recipe_of(noise: float = 0.0, **given: object) -> Recipe:
-    return replace(paper_recipe(2), noise=noise, samples=64, batch=64, steps_per_epoch=1, **given)  # type: ignore[arg-type]
+    return replace(paper_recipe(2), noise=noise, batch=64, steps_per_epoch=1, **given)  # type: ignore[arg-type]
 
 
 def batch_of(channels: int, outputs: int, length: int, first: int) -> Batch:
@@ -96,20 +96,7 @@ def test_what_kernels_do_not_do_is_left_to_pytorch() -> None:
     assert not can_fuse(solved, batch, replace(recipe_of(), head="closed"))
 
 
-def test_a_leak_that_fades_is_gone_before_the_end() -> None:
-    recipe = replace(recipe_of(), leak=0.2)
-    assert recipe.leak_at(0.0) == 0.2
-    assert 0 < recipe.leak_at(FADED / 2) < 0.2
-    assert recipe.leak_at(FADED) == recipe.leak_at(1.0) == 0.0
-    assert replace(recipe, leak_fades=False).leak_at(1.0) == 0.2
-
-
 def test_leaking_units_pass_some_of_what_is_below_zero() -> None:
     model = DiscreteTransformer(Architecture(layers=1, pointer=1, submlps=1), 1, seed=3)
-    below = torch.tensor([-2.0, 3.0])
-    model.leak = 0.1
-    assert torch.allclose(model._activated(below.clone()), torch.tensor([-0.2, 3.0]))
-    model.leak = torch.tensor(0.1)
-    assert torch.allclose(model._activated(below.clone()), torch.tensor([-0.2, 3.0]))
-    model.leak = 0.0
-    assert model._activated(below.clone()).tolist() == [0.0, 3.0]
+    for model.leak, expected in ((0.1, -0.2), (torch.tensor(0.1), -0.2), (0.0, 0.0)):
+        assert torch.allclose(model._activated(torch.tensor([-2.0, 3.0])), torch.tensor([expected, 3.0]))

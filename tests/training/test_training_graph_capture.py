@@ -47,21 +47,6 @@ def test_the_step_equals_the_ordinary_one():
     assert not torch.equal(losses[0], losses[-1])
 
 
-@pytest.mark.parametrize("head", ["learned", "closed"])
-def test_without_a_gpu_the_ordinary_step_is_used(head):
-    step = make_step(*prepare(Recipe(head=head)))
-    assert not isinstance(step, CapturedStep)
-    assert train(step, 2).shape == (2, 3)
-
-
-def test_batches_must_keep_their_shape():
-    step = CapturedStep(*prepare())
-    channels, targets, scored = next(batches(1))
-    step((channels, targets, scored), 0.0)
-    with pytest.raises(ValueError, match="keep their shape"):
-        step((channels[..., :2], targets[..., :2], scored[..., :2]), 0.5)
-
-
 class Operators(TorchDispatchMode):
     """Writes down which operators run."""
 

@@ -8,18 +8,19 @@ import random
 import signal
 import subprocess
 import sys
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from weights2code.errors import InputError
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search
-from weights2code.training.train import climb, rungs_of, train
+from weights2code.training.train import rungs_of, train
 
 #: The command line, with a checkpoint after every epoch however short, so that every kind of stop occurs.
 #: After so many seconds of work, waiting not counted, a signal that nobody handles ends it, wherever it is.
@@ -121,7 +122,7 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
     settings = Settings(layers=1, heads=1, submlps=0, samples=256, members=1, epochs=6)
     problem = problem_of("sum_last2", settings)
     done = []
-    for trained in climb(problem, settings, progress=lambda _, epoch, *__: done.append(epoch)):
+    for trained in rungs_of(problem, settings, progress=lambda _, epoch, *__: done.append(epoch)):
         assert trained.fitted
     assert done[-1] < settings.epochs
 
@@ -129,9 +130,10 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
         if epoch == done[-1]:
             raise Stop
 
-    with pytest.raises(Stop):
-        next(climb(problem, settings, tmp_path, cut))
-    resumed = next(climb(problem, settings, tmp_path))
+    with begin(tmp_path, "sum_last2", settings) as folder:
+        with pytest.raises(Stop):
+            next(rungs_of(problem, settings, folder, cut))
+        resumed = next(rungs_of(problem, settings, folder))
     assert len(resumed.history) == done[-1]
 
 
@@ -149,18 +151,15 @@ def test_finished_rungs_are_not_trained_again(tmp_path: Path):
 
 
 def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
-    from weights2code.errors import InputError
-
-    settings = SMALL
-    problem = problem_of("bitwise_xor", settings)
-    with begin(tmp_path / "run", "bitwise_xor", settings) as folder:
+    problem, damages = problem_of("bitwise_xor", SMALL), (b"", b"garbage", b"\x02\0\0\0\0\0\0\0{}")
+    with begin(tmp_path / "run", "bitwise_xor", SMALL) as folder:
         folder.checkpoint.mkdir()
-        for name in ("rung0.safetensors", "current.safetensors"):
-            file = folder.checkpoint / name
-            file.write_bytes(b"\x10\0\0\0\0\0\0\0 not a header")
-            with pytest.raises(InputError, match="corrupt"):
-                train(problem, settings, folder)
-            assert file.read_bytes() == b"\x10\0\0\0\0\0\0\0 not a header"
+        for name, damage in product(("rung0", "current"), damages):
+            file = folder.checkpoint / f"{name}.safetensors"
+            file.write_bytes(damage)
+            with pytest.raises(InputError, match=r"corrupt.*left untouched"):
+                train(problem, SMALL, folder)
+            assert file.read_bytes() == damage
             file.unlink()
 
 
@@ -170,19 +169,17 @@ def test_every_rung_goes_on_from_every_epoch(tmp_path: Path):
     """Choices that are annealed and choices that are fixed."""
     settings = Settings(samples=256, members=2, epochs=2, length=5, rungs=("pairs", "window"))
     problem = problem_of("Evens_Detector", settings)
-    whole = [(trained.rung, len(trained.history)) for trained in climb(problem, settings, tmp_path / "whole")]
+    whole = [(trained.rung, len(trained.history)) for trained in rungs_of(problem, settings)]
 
     def cut(stage: str, epoch: int, *_: object) -> None:
         raise Stop
 
-    stops = 0
-    while True:
-        try:
-            parts = [
-                (found.rung, len(found.history)) for found in climb(problem, settings, tmp_path / "cut", cut)
-            ]
-            break
-        except Stop:
-            stops += 1
+    stops, parts = 0, []
+    with begin(tmp_path, "Evens_Detector", settings) as folder:
+        while not parts:
+            try:
+                parts = [(f.rung, len(f.history)) for f in rungs_of(problem, settings, folder, cut)]
+            except Stop:
+                stops += 1
     assert parts == whole
     assert stops >= len(whole)

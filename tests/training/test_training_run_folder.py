@@ -31,11 +31,6 @@ def test_a_new_folder_holds_its_configuration(tmp_path: Path):
     assert read_config(tmp_path / "a" / "b") == ("sum", settings)
 
 
-def test_an_empty_folder_can_be_used(tmp_path: Path):
-    with begin(tmp_path, "sum", Settings()) as folder:
-        assert folder.has("config.json")
-
-
 def test_the_same_configuration_continues(tmp_path: Path):
     begin(tmp_path, "sum", Settings(seed=1)).close()
     before = snapshot(tmp_path)

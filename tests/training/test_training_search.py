@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from weights2code.data import Layout, fit_layout, from_task
+from weights2code.data import fit_layout, from_task
 from weights2code.errors import InputError
 from weights2code.graph.from_model import graph_of
-from weights2code.model import HARD, Architecture, Weights
+from weights2code.model import HARD
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -24,7 +24,7 @@ from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
 from weights2code.training.search import pick_device, train_rung
 from weights2code.training.storage import Trained
-from weights2code.training.train import best, climb, train, write_metrics
+from weights2code.training.train import rungs_of, train, write_metrics
 
 CPU = torch.device("cpu")
 LINEAR = FAST_LADDER[0]
@@ -36,9 +36,7 @@ def problem(name: str, samples: int = 512, seed: int = 0, length: int | None = N
 
 @pytest.mark.slow
 def test_the_loss_falls_with_a_learned_head():
-    recipe = Recipe(
-        members=2, epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1
-    )
+    recipe = Recipe(epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1)
     rung = Rung("test", {"layers": 1, "location": 1, "submlps": 0}, recipe, (Variant(2),))
     trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
     soft = [min(epoch.soft_loss) for epoch in trained.history]
@@ -49,24 +47,13 @@ def test_the_loss_falls_with_a_learned_head():
 
 @pytest.mark.slow
 def test_the_best_epoch_of_each_member_is_kept():
-    recipe = Recipe(
-        members=2, epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True
-    )
+    recipe = Recipe(epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True)
     rung = Rung("test", {"layers": 1, "location": 1, "submlps": 1}, recipe, (Variant(2),))
     trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
     lowest = np.min([epoch.hard_loss for epoch in trained.history], axis=0)
     ratio = np.sort(trained.losses) / np.sort(lowest)  # relative to another variance, the same for all
     assert np.allclose(ratio, ratio[0], rtol=1e-4)
     assert np.allclose(ratio, 1.0, rtol=0.1)
-
-
-def test_a_closed_head_solves_a_linear_task_exactly():
-    recipe = Recipe(epochs=1, steps_per_epoch=1, polish=False, tune_steps=0)
-    rung = Rung("test", {"layers": 0}, recipe, (Variant(1),))
-    trained = train_rung(rung, problem("sum"), Settings(), CPU)  # y[t] = x[t] + y[t-1]: both are channels
-    assert trained.losses[0] < 1e-12
-    assert trained.accuracies[0] == 1.0
-    assert trained.fitted
 
 
 @pytest.mark.parametrize("name", ["freebody", "magnetic"])
@@ -80,7 +67,7 @@ def test_a_rung_without_annealing_has_one_record():
     trained = train_rung(LINEAR, problem("sum"), Settings(), CPU)
     (only,) = trained.history
     assert only.epoch == 0
-    assert only.hard_loss == only.soft_loss == list(trained.losses)
+    assert only.hard_loss == only.soft_loss == trained.losses
     assert set(only.agreement) == {1.0}
 
 
@@ -118,35 +105,6 @@ def test_members_with_fewer_heads_do_not_use_the_others():
         assert visible.sum() == (model.architecture.heads if heads is None else heads)
 
 
-def test_a_fixed_architecture_is_one_rung():
-    settings = Settings(layers=2, heads=3, submlps=1, arity=3, mean=1)
-    (rung,) = ladder_of(problem("sum"), settings)
-    assert (rung.sizes["layers"], rung.sizes["location"], rung.sizes["mean"]) == (2, 3, 1)
-    assert (rung.sizes["submlps"], rung.sizes["arity"]) == (1, 3)
-
-
-@pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
-def test_a_layout_keeps_its_variants(layout: str, past: bool):
-    ladder = ladder_of(problem("sum"), Settings(layout=layout))  # type: ignore[arg-type]
-    assert {rung.wired for rung in ladder} == {False, True}
-    for rung in ladder:
-        if not rung.wired:
-            assert {variant.past for variant in rung.variants} == {past}
-        else:
-            assert rung.layout == layout
-
-
-def test_nothing_is_hidden_from_a_fixed_wiring_so_it_is_left_out():
-    ladder = ladder_of(problem("sum"), Settings(hide=("y[t-1]",)))
-    assert ladder
-    assert {rung.wired for rung in ladder} == {False}
-
-
-def test_a_number_of_epochs_does_not_make_the_linear_rung_anneal():
-    epochs = {rung.name: rung.recipe.epochs for rung in ladder_of(problem("sum"), Settings(epochs=7))}
-    assert (epochs["linear"], epochs["prefix"], epochs["pairs"]) == (0, 0, 7)
-
-
 # -- masks ---------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +112,7 @@ def test_hidden_past_outputs_lead_to_the_other_recurrence():
     """The paper's intervention: spring without y[t-1] and y[t-2] is y[t] = -y[t-3] + x[t] + x[t-1]."""
     settings = Settings(hide=("y[t-1]", "y[t-2]"))
     data = problem("spring")
-    trained = next(climb(data, settings))
+    trained = next(rungs_of(data, settings))
     assert trained.rung == "linear"
     assert trained.fitted
     graph = graph_of(trained.weights, 0, trained.layout, data)
@@ -187,22 +145,10 @@ def test_several_values_can_be_hidden():
 @pytest.mark.parametrize("mask", ["z[t-1]", "y", "y[t]", "y[t+1]", "x[1]"])
 def test_masks_that_mean_nothing_are_refused(mask: str):
     with pytest.raises(InputError, match="mask"):
-        next(climb(problem("sum"), Settings(hide=(mask,))))
+        next(rungs_of(problem("sum"), Settings(hide=(mask,))))
 
 
 # -- the stage -----------------------------------------------------------------------------------------------
-
-
-def trained_with(loss: float, fitted: bool, rung: str) -> Trained:
-    layout, model = Layout("tagging", (1.0,), (1.0,)), Weights.blank(Architecture())
-    return Trained(rung, "annealed", layout, model, (loss,), (0.5,), fitted, (), 1.0)
-
-
-def test_the_rung_that_is_kept():
-    small = trained_with(0.4, False, "small")
-    assert best([small, trained_with(0.2, False, "large")]).rung == "small"
-    assert best([small, trained_with(0.03, False, "large")]).rung == "large"
-    assert best([small, trained_with(0.3, True, "large")]).rung == "large"
 
 
 def test_metrics_have_every_field(tmp_path: Path):
@@ -226,7 +172,7 @@ def test_metrics_have_every_field(tmp_path: Path):
 
 def test_losses_that_are_not_numbers_are_null_in_metrics(tmp_path: Path):
     trained = train_rung(LINEAR, problem("sum", samples=64), Settings(), CPU)
-    diverged = replace(trained.history[0], hard_loss=[float("inf"), 1.0])
+    diverged = replace(trained.history[0], hard_loss=(float("inf"), 1.0))
     with begin(tmp_path, "sum", Settings()) as folder:
         write_metrics(folder, [diverged])
     assert json.loads((tmp_path / "metrics.jsonl").read_text())["hard_loss"] == [None, 1.0]
@@ -239,15 +185,6 @@ def test_a_model_is_the_same_after_saving(tmp_path: Path):
     assert loaded.header() == trained.header()
     for name, value in trained.weights.tensors().items():
         assert np.array_equal(loaded.weights.tensors()[name], value)
-
-
-@pytest.mark.parametrize("damage", [b"", b"garbage", b"\x02\0\0\0\0\0\0\0{}"])
-def test_a_damaged_model_is_refused_and_left(damage: bytes, tmp_path: Path):
-    file = tmp_path / "model.safetensors"
-    file.write_bytes(damage)
-    with pytest.raises(InputError, match="left untouched"):
-        Trained.load(file)
-    assert file.read_bytes() == damage
 
 
 @pytest.mark.slow

@@ -222,6 +222,12 @@ def test_numbers_beyond_float64_are_run_exactly():
     assert "exact integers" in found.notes[0]
 
 
+def test_what_outgrows_float64_is_not_called_wrong():
+    squares = "n = n[t-1] + 1; y = y[t-1]**2 if n[t] > 1 else 2"
+    with np.errstate(all="ignore"):
+        assert judged(squares, squares, BITS).verdict not in ("failed", "bounded")
+
+
 def test_machines_that_do_not_fit_together_are_refused():
     two, facts = Recurrence(("x",), (Step("y", Var("x")), Step("z", Var("x"))), ("y", "z")), (BITS,)
     with pytest.raises(ValueError, match="outputs"):

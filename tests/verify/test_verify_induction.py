@@ -229,6 +229,6 @@ def test_exact_runs_take_decimals_at_their_word_and_only_the_branch_that_counts(
     with pytest.raises(ZeroDivisionError):
         exact_trace(rule("y = 1/x[t]"), [[0]])
     doubled = rule("y = 1 if y[t-1] == 0 else 2*y[t-1]")
-    assert run_exact(doubled, np.zeros((1, 70, 1)))[0, -1, 0] == 2.0**69
+    assert run_exact(doubled, np.zeros((1, 70, 1)))[0][0, -1, 0] == 2.0**69
     with pytest.raises(ArithmeticError, match="bits"):
         run_exact(rule("y = 3 if y[t-1] == 0 else y[t-1]*y[t-1]"), np.zeros((1, 100, 1)))

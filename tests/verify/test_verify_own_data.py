@@ -49,9 +49,9 @@ def halving(value: float, last: float) -> float:
 @pytest.mark.parametrize(
     ("formula", "problem", "verdict", "said"),
     [
-        ("0.5*y[t-1] + x[t]", measured(halving), "tested", "free-running"),
+        ("0.5*y[t-1] + x[t]", measured(halving), "tested", "by itself"),
         ("0.5*y[t-1] + 1.003*x[t]", measured(halving), "failed", ""),
-        ("0.5*y[t-1] + x[t]", measured(halving, noise=0.1), "tested", "free-running"),
+        ("0.5*y[t-1] + x[t]", measured(halving, noise=0.1), "tested", "by itself"),
         ("0.5*y[t-1] + x[t]", measured(halving, digits=2), "tested", ""),  # digits that were not written
         ("y[t-1] + x[t]", measured(lambda value, last: last + value, process=0.2), "tested",
          "one step ahead, the true past outputs given"),
@@ -140,11 +140,11 @@ def test_padding_and_context_are_not_judged():
     kept.y[0, 2:] = 99
     found = certify_on_data(SUM, kept, Allowed(True))
     assert found.target.sequences == 2
-    assert "(7 positions)" in found.method
+    assert "(7 rows)" in found.method
     later = replace(kept, y=kept.y + 3, context=np.array([1, 2]))
     found = certify_on_data(SUM, later, Allowed(True))
     assert (found.verdict, found.accuracy) == ("tested", 1.0)
-    assert "(4 positions)" in found.method
+    assert "(4 rows)" in found.method
 
 
 # -- mistakes ------------------------------------------------------------------------------------------------

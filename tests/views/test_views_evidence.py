@@ -110,6 +110,12 @@ def test_the_agenda_gives_what_is_cheap_first_and_comes_back_with_more_effort():
         ("m[t] = max(m[t-1], x[t]); y[t] = max(y[t-1], min(x[t], m[t-1]))", 30, "most"),
         ("n[t] = (n[t-1] + (x[t] == 2) - (x[t] == 3)) % 4; y[t] = n[t]*(x[t] < 2)", 3, "== 2] - [x[t] == 3]"),
         ("y[t] = (x[t] + y[t-2] + y[t-3] + y[t-5]) % 2", 1, "linear"),
+        (
+            "a[t] = max(a[t-1] + (x[t] == 0) - (x[t] == 1), 0);"
+            " b[t] = max(b[t-1] + (x[t] == 2) - (x[t] == 3), 0); y[t] = a[t] + b[t] == 0",
+            3,
+            "together",
+        ),
     ],
 )
 def test_what_is_remembered_is_found_from_rows(steps: str, high: int, family: str):

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weights2code.results import Outcome
-from weights2code.run_folder import CERTIFICATE, RunFolder
-
-#: Characters of an invariant that are still printed.
-LONGEST_NOTE = 300
+from weights2code.results import Outcome, in_short
+from weights2code.run_folder import RunFolder
 
 
 def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
@@ -36,21 +33,18 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     certificate = outcome.certificate
     if outcome.broken:
-        rows.append(("broken", outcome.broken))
+        rows.append(("broken link", outcome.broken))
     if certificate:
-        rows += [("verdict", certificate.verdict), ("why", certificate.explain())]
-        accuracy = "" if certificate.accuracy is None else f", accuracy {certificate.accuracy:.4f}"
+        rows += [("verdict", certificate.verdict), ("why", in_short(certificate))]
+        accuracy = "" if certificate.accuracy is None else f", right {100 * certificate.accuracy:.6g} %"
         rows.append(
-            ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
+            ("error", f"largest {certificate.max_abs_error:.3g}, typical {certificate.rmse:.3g}{accuracy}")
         )
-        rows += [("broken link", outcome.broken)] if outcome.broken else []
-        for word, network in (("network", certificate.network), ("taught", certificate.taught)):
+        for word, network in (("network", certificate.network), ("another network", certificate.taught)):
             rows += [(word, f"{network.verdict}; {network.brief()}")] if network else []
-        if certificate.listing:
-            exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
-            rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))
+        if certificate.listing and not certificate.listing.exact:
+            rows.append(("listing", f"not exactly the network; {certificate.listing.brief()}"))
         rows += [("note", note) for note in certificate.notes]
-        rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
         rows.append(("result", outcome.message))
     rows += [("rules", str(other)) for other in outcome.alternatives]
@@ -60,12 +54,6 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows += [("tried", text) for text in dict.fromkeys(attempt.brief() for attempt in outcome.attempts)]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
-
-
-def _invariant(claims: tuple[str, ...]) -> str:
-    """What an induction rests on; long lists are left to the certificate."""
-    text = f"invariant: {'; '.join(claims)}"
-    return text if len(text) <= LONGEST_NOTE else f"invariant: {len(claims)} claims, listed in {CERTIFICATE}"
 
 
 def plain_lines(outcome: Outcome, folder: RunFolder, *, brief: bool = False) -> list[str]:

@@ -135,10 +135,9 @@ def numbers(values: tuple[float, ...]) -> str:
 
 def hunted(program: Recurrence, model: Model, seed: int, budget: int) -> Hunt:
     """The hunt for departures of a model from a program, before it begins."""
-    raw = model.raw if model.reading.kind in ("round", "real") else None
     rng, asking, last = np.random.default_rng(seed), model.asking, model.at == "last"
     near, domains = model.reading.near, model.domains
-    return Hunt(program, model, domains, asking.length, model.longest, near, budget, rng, raw, last)
+    return Hunt(program, model, domains, asking.length, model.longest, near, budget, rng, last)
 
 
 def judged(program: Recurrence, model: Model, began: float, others: tuple[str, ...]) -> ModelCertificate:

@@ -155,8 +155,6 @@ def fast_rung(settings: Settings) -> Rung:
     from weights2code.training.recipes import Recipe
 
     recipe = Recipe(
-        members=settings.members or RESTARTS,
-        samples=settings.samples or 8192,
         epochs=EPOCHS if settings.epochs is None else settings.epochs,
         steps_per_epoch=STEPS,
         batch=BATCH,
@@ -167,7 +165,7 @@ def fast_rung(settings: Settings) -> Rung:
     )
     sizes = {"layers": settings.layers, "location": settings.heads, "submlps": settings.submlps, "arity": 2}
     concat = settings.layout == "concat"
-    variant = Variant(recipe.members, past=settings.layout != "tagging")
+    variant = Variant(settings.members or RESTARTS, past=settings.layout != "tagging")
     return Rung("learned head", sizes, recipe, (variant,), "concat" if concat else "autoregressive")
 
 

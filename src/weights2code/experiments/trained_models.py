@@ -50,7 +50,7 @@ def models_of(models: Path, task: str, sizes: Row | None = None) -> dict[Path, T
     for file in sorted(models.rglob(CONFIG)):
         if file.with_name(MODEL).exists() and read_config(file.parent)[0] == canonical(task):
             trained = Trained.load(file.with_name(MODEL))
-            if trained.member is None and sizes in (None, sizes_of(trained)):
+            if sizes in (None, sizes_of(trained)):
                 found[file.parent] = trained
     if not found:
         what = "".join(f" {count} {name}," for name, count in (sizes or {}).items())

@@ -179,7 +179,7 @@ def _one_of(claim: kernel.Claim) -> Iterator[Expr]:
     """The states of both machines, in exact numbers, as one statement: it is this one, or that one, ..."""
     machine = claim.joint().machine
     alone = Written(machine_text(replace(machine, outputs=())))
-    rows = claim.rows()
+    rows = kernel.rows_of(claim.domains)
     found = close(alone, alone, rows, Fraction(0), (MOST_STATES + 1) * len(rows))
     variables = machine.state()
     if found.outcome != "closed" or len(found.states) > MOST_STATES:

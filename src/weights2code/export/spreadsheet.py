@@ -11,22 +11,18 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
 
-from weights2code.data import FileSource
-from weights2code.data.own import content_hash
-from weights2code.data.row_order import arranged
-from weights2code.data.tables import open_table
+from weights2code.data import FileSource, from_file
 from weights2code.errors import InputError
 from weights2code.export.rules import Rule, comment_lines, number_text, printable, rule_of, written
 from weights2code.language import Const, Count, Definition, Expr, Op, Retrieval, Step, Var, uniform
-from weights2code.language.categories import Categories, label, spoken
+from weights2code.language.categories import Categories, categories_of, in_words, label, spoken
 from weights2code.language.domain import Category
-from weights2code.predict import as_read
 from weights2code.program import Program
 
 #: Rows of the sheet, and of formulas that look back further than that at least as many again.
@@ -91,27 +87,15 @@ def write(program: Program, source: FileSource | None = None) -> bytes:
 
 
 def _example(program: Program, source: FileSource | None, rows: int) -> np.ndarray:
-    """The first rows of the user's own table, if it is where it was and lacks nothing; else random ones."""
+    """The first rows of the user's own table, if it is where it was; else random ones."""
     inputs = program.recurrence.inputs
-    try:
-        if source is None or content_hash(Path(source.path)) != source.sha256:
-            raise InputError("")
-        path, known = Path(source.path), tuple(name for name in inputs if name in program.categories)
-        table = open_table(
-            path, replace(source.roles, inputs=inputs, targets=(), categories=known, time=None)
-        )
-        stand = arranged(path, table)
-        first = stand.listed[: min(rows, int(stand.lengths[0]))]
-        starts = np.zeros(len(first), int)
-        columns = [
-            as_read(path, name, table.column(name).at(first), program, source.roles, starts)
-            for name in inputs
-        ]
-        found = np.stack(columns, -1)
-        if not np.isnan(found).any():
-            return found
-    except (InputError, OSError):
-        pass
+    with suppress(InputError, OSError, ValueError):
+        problem = source and from_file(source, 0)
+        if problem and problem.rows:
+            places = [problem.inputs.index(name) for name in inputs]
+            first = problem.rows.x[: min(rows, int(problem.rows.lengths[0])), places]
+            known = categories_of(inputs, [problem.domains[place] for place in places])
+            return program.encode(in_words(first, inputs, known)).reshape(first.shape)
     return uniform(np.random.default_rng(0), program.domains, 1, rows)[0]
 
 

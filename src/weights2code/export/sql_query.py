@@ -58,20 +58,13 @@ def write(program: Program, source: FileSource | None = None) -> str:
         )
     _try(query, table, rule.recurrence.inputs)
     columns = ", ".join(_quoted(name) for name in rule.recurrence.inputs)
-    order = (
-        f"sorted by {_quoted(table.roles.order)}"
-        if table.roles.order
-        else "in the order in which they were stored"
-    )
-    apart = (
-        f", {_quoted(table.roles.sequence)} tells sequences apart"
-        if table.roles.sequence
-        else ", one sequence"
-    )
+    roles = table.roles
+    order = f"sorted by {_quoted(roles.order)}" if roles.order else "in the order in which they were stored"
+    apart = f"{_quoted(roles.sequence)} tells sequences apart" if roles.sequence else "one sequence"
     head = [
         *comment_lines(program),
         "",
-        printable(f"It reads {columns} of the table {_quoted(table.name)}: rows {order}{apart}."),
+        printable(f"It reads {columns} of the table {_quoted(table.name)}: rows {order}, {apart}."),
         "For SQLite 3.39 or later, and DuckDB. NULL stands for what is no number, as 0/0.",
     ]
     if any(name in rule.truths or name in program.categories for name in rule.recurrence.inputs):

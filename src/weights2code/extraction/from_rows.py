@@ -22,7 +22,6 @@ from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
 from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
-from weights2code.simplify.ends import equal_at_ends
 from weights2code.simplify.kept_modulo import kept_modulo
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
@@ -162,7 +161,7 @@ def judged_rule(
 ) -> Extraction | None:
     """The program of a rule with its certificate, noted; None if it is no program."""
     problem = as_far_back(problem, recurrence)
-    recurrence = equal_at_ends(kept_modulo(recurrence, problem.domains), problem.domains)
+    recurrence = kept_modulo(recurrence, problem.domains)
     try:
         found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
     except NotExtracted as error:

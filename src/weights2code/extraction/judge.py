@@ -19,7 +19,6 @@ from weights2code.program import Origin, Program
 from weights2code.rules.borders import other_borders
 from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
-from weights2code.simplify.recurrences import without_repeats
 from weights2code.simplify.thresholds import with_round_thresholds
 from weights2code.verify import Certificate, certify
 from weights2code.verify.certificate import REGRESSED, Agreement
@@ -58,7 +57,7 @@ def judged(
             recurrence = simple
     if problem.categories:
         recurrence = without_order(recurrence, problem)
-        recurrence = without_repeats(recurrence, problem.domains)
+        recurrence = simplify_recurrence(recurrence, problem.domains, formulas=False)
     recurrence = grouped_as_read(recurrence, problem.domains)
     if problem.reference is None and recurrence.inputs == problem.inputs:
         learned = (problem.training, *([problem.validation] if problem.held_out else []))

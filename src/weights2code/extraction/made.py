@@ -44,7 +44,7 @@ def ways(program: Recurrence) -> Iterator[States | None]:
 
 def as_trained(graph: DiscreteGraph, problem: Problem, extraction: Extraction) -> Trained:
     """A network that was made, as a rung of one member."""
-    from weights2code.graph.to_model import model_alone
+    from weights2code.graph.to_model import model_of
     from weights2code.training.storage import Trained
 
     whole = extraction.program.integer_outputs
@@ -53,7 +53,7 @@ def as_trained(graph: DiscreteGraph, problem: Problem, extraction: Extraction) -
         "made",
         "made",
         graph.layout,
-        model_alone(graph),
+        model_of(graph),
         (loss,),
         (accuracy,),
         extraction.certificate.network is not None and extraction.certificate.network.equal,

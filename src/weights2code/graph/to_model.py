@@ -20,74 +20,58 @@ import numpy as np
 
 from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
-from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, HEADS
+from weights2code.heads import FORBIDDEN, HEADS
 from weights2code.model import Architecture, Weights, wiring
 
 #: The logit of an option that a choice is settled on; those of the others are 0.
 SETTLED = 10.0
 
 
-def model_alone(graph: DiscreteGraph) -> Weights:
-    """A model of one member that is a graph as `laid_out` gives it."""
-    return model_of(graph, model_of_all([graph], 2, (-1.0, 1.0), EQUALITY_SHARPNESS))
-
-
-def model_of(graph: DiscreteGraph, like: Weights) -> Weights:
+def model_of(graph: DiscreteGraph, like: Weights | None = None) -> Weights:
     """A model of one member that is the graph, whose nodes have the names of an architecture; what its heads
     do not say of how they seek is as in another model."""
+    like = like or Weights.blank(Architecture(window=2))
     named = [re.search(r"_L(\d+)[HM]\d+$", node.name) for node in graph.nodes]
     layers = [int(found[1]) if found else -1 for found in named]
     seeks = any(isinstance(node, RouterNode) and node.facts.seeks for node in graph.nodes)
-    window = like.architecture.window if seeks else 1
     sizes = {"bins": like.architecture.bins, "width": like.architecture.width}
-    architecture = replace(_architecture([graph], [layers], window), **sizes)
+    architecture = replace(_architecture(graph, layers, like.architecture.window if seeks else 1), **sizes)
     if tuple(node.name for node in graph.nodes) != wiring(architecture).variables:
         raise ValueError("the nodes of the graph are not those of an architecture")
-    return _written([graph], architecture, [range(len(graph.nodes))], like.value_range, like.sharpness)
-
-
-def model_of_all(
-    graphs: Sequence[DiscreteGraph], window: int, value_range: tuple[float, float], sharpness: float
-) -> Weights:
-    """An ensemble whose members are graphs of loose nodes, in an architecture that holds each of them."""
-    layers = [_layers(graph.nodes) for graph in graphs]
-    architecture = _architecture(graphs, layers, window)
-    pairs = zip(graphs, layers, strict=True)
-    places = [_places(graph, own, architecture) for graph, own in pairs]
-    return _written(graphs, architecture, places, value_range, sharpness)
+    model = Weights.blank(architecture, 1, like.value_range, like.sharpness)
+    _write(model, graph, range(len(graph.nodes)))
+    return model
 
 
 def laid_out(graph: DiscreteGraph) -> DiscreteGraph:
-    """A graph of loose nodes, none of which seeks, in the smallest architecture that holds it."""
-    model = model_of_all([graph], 2, (-1.0, 1.0), EQUALITY_SHARPNESS)
+    """A graph of loose nodes in the smallest architecture that holds it."""
+    layers = _layers(graph.nodes)
+    model = Weights.blank(_architecture(graph, layers, 2))
+    _write(model, graph, _places(graph, layers, model.architecture))
     found = graph_with_names(model, 0, graph.layout, graph.inputs, graph.outputs, graph.length)
     channels = graph.layout.channels
     return replace(found, nodes=(*graph.nodes[:channels], *found.nodes[channels:]))
 
 
-def _architecture(
-    graphs: Sequence[DiscreteGraph], layers: Sequence[Sequence[int]], window: int
-) -> Architecture:
-    """What holds every graph, whose nodes stand in these layers (channels: -1)."""
-    first, most = graphs[0], Counter[str]()
-    for graph, own in zip(graphs, layers, strict=True):
-        standing = Counter(
-            (layer, _kind(node)) for layer, node in zip(own, graph.nodes, strict=True) if layer >= 0
-        )
-        for (_, kind), count in standing.items():
-            most[kind] = max(most[kind], count)
-    nodes = [node for graph in graphs for node in graph.nodes]
-    operators = [node for node in nodes if isinstance(node, OperatorNode)]
-    offsets = [node.offset or 0 for node in nodes if isinstance(node, RouterNode)]
+def _architecture(graph: DiscreteGraph, layers: Sequence[int], window: int) -> Architecture:
+    """What holds the graph, whose nodes stand in these layers (channels: -1)."""
+    standing = Counter(
+        (layer, _kind(node)) for layer, node in zip(layers, graph.nodes, strict=True) if layer >= 0
+    )
+    most = Counter[str]()
+    for (_, kind), count in standing.items():
+        most[kind] = max(most[kind], count)
+    operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
+    offsets = [node.offset or 0 for node in graph.nodes if isinstance(node, RouterNode)]
     return Architecture(
-        channels=first.layout.channels,
-        outputs=first.layout.outputs,
-        layers=max(max(own) for own in layers) + 1,
+        channels=graph.layout.channels,
+        outputs=graph.layout.outputs,
+        layers=max(layers) + 1,
         submlps=most["submlp"],
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
         window=max([window, *(offset + 1 for offset in offsets)]),
-        past=first.layout.channels - len(first.inputs),
+        past=graph.layout.channels - len(graph.inputs),
         learned_start=True,
         **Architecture.sizes_for({kind: most[kind] for kind in HEADS}),
     )
@@ -122,30 +106,11 @@ def _places(graph: DiscreteGraph, layers: Sequence[int], architecture: Architect
     return found
 
 
-def _written(
-    graphs: Sequence[DiscreteGraph],
-    architecture: Architecture,
-    places: Sequence[Sequence[int]],
-    value_range: tuple[float, float],
-    sharpness: float,
-) -> Weights:
-    """The model whose members are graphs, each node at its place."""
-    model = Weights.blank(architecture, len(graphs), value_range, sharpness)
+def _write(model: Weights, graph: DiscreteGraph, places: Sequence[int]) -> None:
+    """Make the one member of a blank model the graph, each node at its place; locations that it does not have
+    point at nothing."""
+    a, own = model.architecture, {name: values[0] for name, values in model.parameters.items()}
     rows = {(c.layer, c.kind, c.index, c.role): row for row, c in enumerate(model.wiring.choices)}
-    for member, (graph, own) in enumerate(zip(graphs, places, strict=True)):
-        _write(model, member, graph, own, rows)
-    return model
-
-
-def _write(
-    model: Weights,
-    member: int,
-    graph: DiscreteGraph,
-    places: Sequence[int],
-    rows: Mapping[tuple[int, str, int, str], int],
-) -> None:
-    """Make one member the graph; locations that it does not have point at nothing."""
-    a, own = model.architecture, {name: values[member] for name, values in model.parameters.items()}
 
     def choose(layer: int, kind: str, place: int, role: str, option: int) -> None:
         own["choices"][rows[layer, kind, place, role], option] = SETTLED
@@ -180,7 +145,7 @@ def _write(
                 _write_seeker(model, own, layer, place - a.location, node)
     bias = own["relative_bias"]
     if bias.size:  # offsets that no head that seeks may look at stay forbidden
-        model.masks["offset_mask"][member] = (bias != -FORBIDDEN).any((0, 1))
+        model.masks["offset_mask"][0] = (bias != -FORBIDDEN).any((0, 1))
     own["head"][:, [*places, -1]] = graph.head
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
-from math import floor, isfinite
+from math import floor, isfinite, prod
 from typing import Any, Protocol
 
 from weights2code.kernel import closing
@@ -35,7 +35,6 @@ from weights2code.language.product import Product, expand_retrievals, product
 from weights2code.language.ranges import always_defined
 from weights2code.language.regions import Region, bounded, places, rounded
 from weights2code.language.sums import Unwritten
-from weights2code.language.z3_form import Unsupported
 
 #: Steps of z3 for one question, positions of one induction, and transitions of one closure: certificates come
 #: from files, too.
@@ -146,17 +145,6 @@ class Claim:
         """What past outputs that a network reads are assumed to be at most."""
         return None if self.within is None or not isinstance(self.left, Network) else int(self.within)
 
-    def rows(self) -> list[tuple]:
-        """Every row of the domains."""
-        if not self.discrete:
-            raise Unsuited("the inputs are reals, which no enumeration covers")
-        count = 1
-        for domain in self.domains:
-            count *= domain.size
-        if count > MOST_ROWS:
-            raise Unsuited(f"there are more than {MOST_ROWS} different rows")
-        return closing.all_rows([(domain.low, domain.high) for domain in self.domains])
-
     def beside(self) -> Product:
         """Both as one machine of formulas and lookups."""
         left, right = (side.recurrence(self.domains) for side in (self.left, self.right))
@@ -175,6 +163,15 @@ class Claim:
         if plain is None:
             raise Unsuited("a lookup has keys that are not a small set of inputs")
         return plain
+
+
+def rows_of(domains: Sequence[Domain]) -> list[tuple]:
+    """Every row of the domains."""
+    if not all(domain.discrete for domain in domains):
+        raise Unsuited("the inputs are reals, which no enumeration covers")
+    if prod(domain.size for domain in domains) > MOST_ROWS:
+        raise Unsuited(f"there are more than {MOST_ROWS} different rows")
+    return closing.all_rows([(domain.low, domain.high) for domain in domains])
 
 
 # -- certificates --------------------------------------------------------------------------------------------
@@ -337,7 +334,7 @@ def check(claim: Claim, certificate: Certificate, stop: Callable[[], bool] | Non
         if isinstance(certificate, Within):
             return _within(claim, certificate)
         return _same(claim, certificate) if isinstance(certificate, Same) else _inductive(claim, certificate)
-    except (Unsuited, Unsupported, Unwritten) as error:
+    except (Unsuited, Unwritten) as error:
         return Rejected(str(error))
     except (ArithmeticError, LookupError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         return Rejected(f"it cannot be read: {type(error).__name__}: {error}")  # as files may say anything
@@ -346,7 +343,7 @@ def check(claim: Claim, certificate: Certificate, stop: Callable[[], bool] | Non
 def _closed(claim: Claim, certificate: Closure, stop: Callable[[], bool] | None) -> Answer:
     import numpy as np
 
-    windows, rows, left = certificate.windows, claim.rows(), claim.left
+    windows, rows, left = certificate.windows, rows_of(claim.domains), claim.left
     right = claim.right.closing()
     if isinstance(left, Network):
         whole = claim.eps <= Fraction(1, 2)

@@ -19,7 +19,8 @@ from typing import Any
 from weights2code.language import Expr, Op, Var, exact_number
 from weights2code.language.kinds import whole_names
 from weights2code.language.product import Product, depth
-from weights2code.language.z3_form import Translator, Unsupported
+from weights2code.language.sums import Unwritten
+from weights2code.language.z3_form import Translator
 
 #: The past after some position: `Var(n, k)` is what the next position reads as n, k steps back.
 State = Mapping[Var, Any]
@@ -119,8 +120,8 @@ class Transition:
         if not self.eps:
             return translator.equal(one, other)
         apart = translator.sum(one, translator.negative(other))
-        bounds = [translator.relation("le", apart, self.eps), translator.relation("ge", apart, -self.eps)]
-        return self.z3.And(*(self.z3.BoolVal(bool(b)) if isinstance(b, int) else b for b in bounds))
+        bounds = translator.relation("le", apart, self.eps), translator.relation("ge", apart, -self.eps)
+        return self.z3.And(*map(translator.formula, bounds))
 
     # -- questions -------------------------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class Transition:
             advanced = self.advance(state, inputs)
             state = advanced.state
             if len(tape) >= self.base and any(isinstance(value, float) for value in state.values()):
-                raise Unsupported("an infinite value stays in the state")  # symbols stand for numbers only
+                raise Unwritten("an infinite value stays in the state")  # symbols stand for numbers only
             yield list(inside), list(tape), advanced
 
     def window(self, invariant: Iterable[Expr], steps: int) -> tuple[list[Any], Advanced]:

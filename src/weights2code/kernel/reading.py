@@ -8,6 +8,7 @@ itself, statement by statement, and from nothing else. What is read by a rule th
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from weights2code.kernel.closing import Text, Unsuited
@@ -30,6 +31,12 @@ from weights2code.language.formula_reading import joined, read_arithmetic, read_
 from weights2code.language.kinds import kinds_of
 from weights2code.language.operators import OPERATORS, order_name
 
+#: What enters a table, where it is read further back from some position on; and what enters a sorted list.
+_PUT = r"(?:if t >= (?P<late>\d+):\n    )?(?P<table>\w+)\[(?P<key>.+)\] = (?P<value>.+)"
+_SORTED = r"insort\((?P<table>\w+), (?P<key>.+)\)"
+#: How a lookup reads its table, and a count a list.
+_GET = r"(?P<table>\w+)\.get\((?P<query>.+), (?P<default>.+)\)"
+_RANK = r"(?:len\((?P<whole>\w+)\) - )?(?P<function>bisect_\w+)\((?P<table>\w+), (?P<query>.+)\)"
 #: How a count looks into sorted keys: `bisect_left` counts those below, the rest of the list the others.
 _COUNTED = {
     ("bisect_left", False): "lt",
@@ -60,13 +67,11 @@ class _Reader:
 
     def recurrence(self, inputs: Sequence[str]) -> Recurrence:
         steps: dict[str, Definition] = {}
-        for node in self.text.body:
-            self._store(node)
-        for node in self.text.body:
-            for name, definition in self._statement(node):
-                if name in steps:
-                    raise Unsuited(f"{name} is assigned twice")
-                steps[name] = definition
+        for node in [node for node in self.text.body if not self._enters(node)]:
+            name, definition = self._statement(node)
+            if name in steps:
+                raise Unsuited(f"{name} is assigned twice")
+            steps[name] = definition
         columns = {place: name for name, place in self.text.columns.items()}
         names = tuple(columns.get(place, f"unread{place}") for place in range(len(inputs)))
         found = Recurrence(
@@ -108,124 +113,80 @@ class _Reader:
 
     # -- statements -----------------------------------------------------------------------------------------
 
-    def _store(self, node: ast.stmt) -> None:
-        """Note what enters a table: `table[key] = value`, under `if t >= 2:` where these are read two
-        positions back; `seen[key] = seen.get(key, 0) + 1`; or `insort(seen, key)`."""
-        late = self._is_late(node)
-        inner = node.body[0] if late and isinstance(node, ast.If) else node
-        target = inner.targets[0] if isinstance(inner, ast.Assign) else None
-        if (
-            isinstance(inner, ast.Assign)
-            and isinstance(target, ast.Subscript)
-            and self._is_table(target.value)
-        ):
-            table, key = self._enters(target.value, inner, "dict"), self._number(target.slice)
-            if isinstance(inner.value, ast.BinOp):
-                if ast.unparse(inner.value) != f"{table}.get({ast.unparse(target.slice)}, 0) + 1" or late:
-                    raise Unsuited(f"{table} counts otherwise")
-                self.counted[table] = self._present(key)
-                return
-            value = self._number(inner.value)
-            if not isinstance(key, Var) or not isinstance(value, Var) or key.lag != value.lag:
-                raise Unsuited(f"{table} keeps more than one value")
-            if (ast.unparse(node.test) if isinstance(node, ast.If) else "t >= 0") != f"t >= {key.lag}":
-                raise Unsuited(f"{table} is written at other positions than are read")
-            self.stored[table] = key.name, value.name, key.lag
-        elif isinstance(inner, ast.Expr):
-            call = inner.value
-            if not isinstance(call, ast.Call) or ast.unparse(call.func) != "insort" or len(call.args) != 2:
-                raise Unsuited("a statement of the loop has no value")
-            table = self._enters(call.args[0], inner, "list")
-            self.counted[table] = self._present(self._number(call.args[1]))
-
-    def _is_table(self, node: ast.expr) -> bool:
-        return ast.unparse(node) in self.text.tables
-
-    def _is_late(self, node: ast.stmt) -> bool:
-        """Whether something enters a table from some position on."""
-        if not isinstance(node, ast.If) or not ast.unparse(node.test).startswith("t >= "):
+    def _enters(self, node: ast.stmt) -> bool:
+        """Whether a statement is what enters a table, which is noted then; no other may enter the same."""
+        text = ast.unparse(node)
+        found = re.fullmatch(_PUT, text) or re.fullmatch(_SORTED, text)
+        table = found["table"] if found else ""
+        if found is None or table not in self.text.tables:
+            if text.startswith("if t >= ") or isinstance(node, ast.Expr):
+                raise Unsuited("the loop asks for the position, or for something, and not for a table")
             return False
-        inner = node.body[0]
-        target = inner.targets[0] if isinstance(inner, ast.Assign) else None
-        if (
-            len(node.body) > 1
-            or node.orelse
-            or not isinstance(target, ast.Subscript)
-            or not self._is_table(target.value)
-        ):
-            raise Unsuited("the loop asks for the position, and not for a table")
+        put = found.groupdict()
+        key, late = self._said(put["key"]), int(put.get("late") or 0)
+        if table in self.written or self.text.tables[table] != ("dict" if "value" in put else "list"):
+            raise Unsuited(f"{table} is written twice, or is no such table")
+        self.written[table] = node.lineno, node.col_offset
+        if put.get("value", "") in ("", f"{table}.get({put['key']}, 0) + 1"):
+            if not isinstance(key, Var) or key.lag or late:
+                raise Unsuited(f"{table} counts something else than a name at every position")
+            self.counted[table] = key.name
+            return True
+        value = self._said(put["value"])
+        if not isinstance(key, Var) or not isinstance(value, Var) or not key.lag == value.lag == late:
+            raise Unsuited(f"{table} keeps more than one value, or at other positions than are read")
+        self.stored[table] = key.name, value.name, key.lag
         return True
 
-    def _enters(self, node: ast.expr, statement: ast.stmt, kind: str) -> str:
-        """The table that a statement writes, which is the only one that does."""
-        table = ast.unparse(node)
-        if table in self.written or self.text.tables.get(table) != kind:
-            raise Unsuited(f"{table} is written twice, or is no {kind}")
-        self.written[table] = statement.lineno, statement.col_offset
-        return table
+    def _said(self, text: str) -> Expr:
+        try:
+            return self._number(ast.parse(text, mode="eval").body)
+        except SyntaxError:  # two targets, say
+            raise Unsuited(f"{text[:60]} is not part of a formula") from None
 
-    def _present(self, key: Expr) -> str:
-        if not isinstance(key, Var) or key.lag:
-            raise Unsuited("a count goes over something else than a name")
-        return key.name
-
-    def _statement(self, node: ast.stmt) -> list[tuple[str, Definition]]:
-        """The names that a statement defines; none for what enters a table."""
-        if isinstance(node, ast.Expr) or self._is_late(node):
-            return []
+    def _statement(self, node: ast.stmt) -> tuple[str, Definition]:
+        """The name that a statement defines, and as what."""
         if isinstance(node, ast.If):
             (name, yes), (other, no) = self._branch(node.body), self._branch(node.orelse)
             if name != other:
                 raise Unsuited("the branches of a choice define different names")
-            return [(name, where(self._truth(node.test), yes, no))]
+            return name, where(self._truth(node.test), yes, no)
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             raise Unsuited(f"a statement of the loop is {type(node).__name__}")
-        target = node.targets[0]
-        if isinstance(target, ast.Subscript) and self._is_table(target.value):
-            return []
-        if not isinstance(target, ast.Name | ast.Subscript) or ast.unparse(target) in self.text.lags:
-            raise Unsuited(f"the loop defines {ast.unparse(target)} as a whole")
-        name = ast.unparse(target).removesuffix("[t]")
-        return [(name, self._over_all(node.value, node) or self._number(node.value))]
+        target = ast.unparse(node.targets[0])
+        name = target.removesuffix("[t]")
+        if not name.isidentifier() or name in self.text.tables or target in self.text.lags:
+            raise Unsuited(f"the loop defines {target} as a whole")
+        return name, self._over_all(node) or self._number(node.value)
 
     def _branch(self, body: list[ast.stmt]) -> tuple[str, Expr]:
-        found = self._statement(body[0]) if len(body) == 1 else []
-        if len(found) != 1 or not isinstance(found[0][1], Expr):
+        name, found = self._statement(body[0]) if len(body) == 1 else ("", None)
+        if not isinstance(found, Expr):
             raise Unsuited("a branch does not define one name")
-        return found[0][0], found[0][1]
+        return name, found
 
-    def _over_all(self, value: ast.expr, node: ast.stmt) -> Definition | None:
+    def _over_all(self, node: ast.Assign) -> Definition | None:
         """A lookup or a count; None if the value is a formula."""
-        rest = isinstance(value, ast.BinOp) and ast.unparse(value.left).startswith("len(")
-        call = (
-            value.right if rest and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) else value
-        )
-        if not isinstance(call, ast.Call):
+        text = ast.unparse(node.value)
+        found = re.fullmatch(_GET, text) or re.fullmatch(_RANK, text)
+        if found is None:
             return None
-        function = ast.unparse(call.func)
-        table = function.removesuffix(".get")
-        ranked = function in ("bisect_left", "bisect_right")
-        if not ranked and (table not in self.text.tables or rest):
-            return None
-        table = ast.unparse(call.args[0]) if ranked and call.args else table
-        if len(call.args) != 2 or table not in self.written:
+        table, query, said = found["table"], self._said(found["query"]), found.groupdict()
+        if (
+            self.text.tables.get(table) != ("dict" if "default" in said else "list")
+            or table not in self.written
+        ):
             raise Unsuited(f"{table} is never written, or is read otherwise")
+        default = self._said(said.get("default", "0"))
         before = self.written[table] < (node.lineno, node.col_offset)
-        if table in self.counted and (not before or ranked != (self.text.tables[table] == "list")):
-            raise Unsuited(f"{table} counts otherwise")
-        query = self._number(call.args[1 if ranked else 0])
-        if ranked and table in self.counted:
-            if rest and ast.unparse(value.left) != f"len({table})":  # type: ignore[attr-defined]
-                raise Unsuited("a count is taken from another list")
-            return Count(self.counted[table], query, _COUNTED[function, rest])  # type: ignore[arg-type]
-        default = None if ranked else self._number(call.args[1])
-        if not isinstance(default, Const) or (table in self.counted and default != Const(0)):
-            raise Unsuited(f"{table} is read otherwise")
         if table in self.counted:
-            return Count(self.counted[table], query, "eq")
+            if not before or default != Const(0) or said.get("whole") not in (None, table):
+                raise Unsuited(f"{table} counts otherwise")
+            relation = _COUNTED[said["function"], bool(said["whole"])] if "function" in said else "eq"
+            return Count(self.counted[table], query, relation)  # type: ignore[arg-type]
         key, kept, lag = self.stored[table]
-        if before and lag:
-            raise Unsuited(f"{table} is written before it is read")
+        if not isinstance(default, Const) or (before and lag):
+            raise Unsuited(f"{table} is read otherwise, or is written before it is read")
         return Retrieval(key, kept, query, 0 if before else lag + 1, float(default.value))
 
     # -- expressions ----------------------------------------------------------------------------------------

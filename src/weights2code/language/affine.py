@@ -2,8 +2,7 @@
 
 It is written as weighted sums of leaves and of a few functions of such sums (`written`). Then every value is
 an affine function of the place in its box and a number that it may be off by: a ramp that is undecided by its
-chord, a product by its tangent plane, a smooth function by its chord. What float64 rounds on the way is part
-of that number.
+chord, a product by its tangent plane. What float64 rounds on the way is part of that number.
 
 Boxes are halved from the whole region down, so they cover it.
 """
@@ -24,10 +23,10 @@ from weights2code.language.sums import Steps, Sum, Unwritten, Writing
 CHUNK, _SAMPLES = 512, 1024
 #: A bound is near enough to what was seen if it is larger by this share.
 _GAP = 0.1
-#: Float64 rounds by at most this share; functions of NumPy by less than this; more than is lost next to zero.
-UNIT, LIBRARY, LEAST = 2.0**-53, 1e-12, 1e-300
-#: Whole numbers are told apart up to here; less than this, as a share, is rounding.
-_EXACT, _ROUNDED = 2.0**53, 1e-9
+#: Float64 rounds by at most this share; more than is lost next to zero.
+UNIT, LEAST = 2.0**-53, 1e-300
+#: Whole numbers are told apart up to here.
+_EXACT = 2.0**53
 
 
 class Forms(NamedTuple):
@@ -98,7 +97,7 @@ def write(steps: Steps, targets: Sequence[Expr], leaves: Sequence[Var], whole: S
     """Targets that are made of the leaves by the steps; raises `Unwritten` if something cannot be bounded."""
     writing = Writing(leaves, whole)
     writing.steps(steps)
-    sums = tuple(writing.sum(target) for target in targets)
+    sums = tuple(writing.of(target) for target in targets)
     depth, levels = dict.fromkeys(range(len(leaves) + 1), 0), {}
     for place, atom in writing.atoms.items():
         depth[place] = 1 + max((depth[read] for item in atom.sums for read in item), default=0)
@@ -268,11 +267,9 @@ def _through(layer: Layer, rows: Forms, radius: np.ndarray) -> Forms:
     if kind == "test":
         least, most = (low >= 0).astype(float), (high >= 0).astype(float)
         share = bend = np.zeros_like(low)
-    elif kind == "floor":
+    else:
         least, most = np.floor_divide(low, divisor), np.floor_divide(high, divisor)
         share, bend = np.broadcast_to(1 / divisor, low.shape), np.full_like(low, 0.5)
-    else:
-        least, most, share, bend = _smooth(kind, low, high)
     flat = (most - least) / 2  # off by that if it is taken for a number, by `bend` if for a line
     share = np.where(flat <= bend + np.abs(share) * off, 0.0, share)
     shift = -0.5 if kind == "floor" else (least + most) / 2 - share * (low / 2 + high / 2)
@@ -280,28 +277,3 @@ def _through(layer: Layer, rows: Forms, radius: np.ndarray) -> Forms:
     lost = np.where(share == 0, flat, np.abs(share) * off + bend + rounded)
     made = np.where(share == 0, (least + most) / 2, share * center + shift)
     return _form(made, share[:, None] * slope, lost, radius)
-
-
-def _smooth(kind: str, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Between which values a function lies, the slope of its chord, and how far it is from that at most: its
-    second derivative times width**2 / 8."""
-    width = high - low
-    function = (lambda value: 1 / value) if kind == "reciprocal" else getattr(np, kind)
-    if kind in ("sin", "cos"):
-        value = function(low / 2 + high / 2)
-        off = width / 2 + 4 * UNIT * (np.abs(low) + np.abs(high)) + LIBRARY  # no slope beyond one
-        return np.maximum(value - off, -1.0), np.minimum(value + off, 1.0), 0 * low, np.full_like(low, inf)
-    defined = (low > 0) | (high < 0) if kind == "reciprocal" else np.isfinite(low) & np.isfinite(high)
-    if kind in ("sqrt", "log"):  # what is below zero by rounding alone counts as zero
-        defined &= low >= -_ROUNDED * np.maximum(1.0, high)
-        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    ends, nearest = (function(low), function(high)), np.minimum(np.abs(low), np.abs(high))
-    if kind == "exp":
-        second = ends[1]
-    else:
-        second = {"reciprocal": 2 * nearest**-3, "log": nearest**-2, "sqrt": nearest**-1.5 / 4}[kind]
-    pad = LIBRARY * (np.abs(ends[0]) + np.abs(ends[1])) + LEAST
-    least, most = np.minimum(*ends) - pad, np.maximum(*ends) + pad
-    share = np.where(width > 0, (ends[1] - ends[0]) / np.where(width > 0, width, 1.0), 0.0)
-    bend = np.where(defined, np.nan_to_num(1.01 * second * width**2 / 8 + 4 * pad, nan=inf), inf)
-    return np.where(defined, least, -inf), np.where(defined, most, inf), share, bend

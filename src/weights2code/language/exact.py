@@ -52,21 +52,17 @@ def _read(machine: Recurrence, past: Mapping[str, list[Any]], variable: Var, t: 
     return past[variable.name][0] if start == "first" else exact_number(start)
 
 
-def run_exact(machine: Recurrence, x: np.ndarray, most_bits: int | None = _MOST_BITS) -> np.ndarray:
-    """The outputs for inputs of shape (n, T, columns), rounded to float64 only at the end.
+def run_exact(
+    machine: Recurrence, x: np.ndarray, limit: float = inf, most_bits: int | None = _MOST_BITS
+) -> tuple[np.ndarray, np.ndarray]:
+    """The outputs for inputs of shape (n, T, columns), rounded to float64 only at the end; and, of shape
+    (n, T), whether every value up to that position is below the limit.
 
     Raises
     ------
     ArithmeticError
         If something has no value, or more digits than anybody would wait for.
     """
-    return run_exact_below(machine, x, inf, most_bits)[0]
-
-
-def run_exact_below(
-    machine: Recurrence, x: np.ndarray, limit: float, most_bits: int | None = _MOST_BITS
-) -> tuple[np.ndarray, np.ndarray]:
-    """`run_exact`, and of shape (n, T) whether every value up to that position is below the limit."""
     count, length, _ = x.shape
     traces = [exact_trace(machine, sequence, most_bits) for sequence in x.tolist()]
     if any(len(values) < length for trace in traces for values in trace.values()):

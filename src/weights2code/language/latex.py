@@ -8,6 +8,7 @@ that are not zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from weights2code.language.categories import Categories, categories_of
 from weights2code.language.domain import Category, Domain
@@ -59,7 +60,7 @@ LATEX = Notation(
 
 def latex(expr: Expr, variable: Callable[[Var], str] | None = None) -> str:
     r"""LaTeX text such as `x_{t} + y_{t-1} - 2 \, x_{t} \, y_{t-1}`; `variable` writes one variable."""
-    return LATEX.value(expr, variable).text
+    return replace(LATEX, read=variable).value(expr).text
 
 
 def latex_lines(recurrence: Recurrence, categories: Categories | None = None) -> list[str]:

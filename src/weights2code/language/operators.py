@@ -72,7 +72,8 @@ class Operator:
     sympy
         The class of SymPy that it is, by name; or a function of the module and the arguments.
     z3
-        A function of the translator and the arguments; None is a function that z3 does not know.
+        What it is made of, to z3 (`z3_form`) and where values are bounded (`sums`): a function of the
+        translator and the arguments; None is a function that neither knows.
     text, python
         The formula that people read, and Python where that is written otherwise.
     latex, mathml, javascript, c, sql, spreadsheet, listing
@@ -185,10 +186,13 @@ def _infix(
 ) -> Operator:
     """Arithmetic; `form` is left level, sign and right level, `signs` are those of LaTeX and MathML."""
     (left, sign, right), (latex, mathml) = form, signs
-    tighter = "product" if binding == Binding.SUM else "unary"  # a listing has the order of the tree
+    # what is computed has the order of the tree
+    tighter = "product" if binding == Binding.SUM else "unary"
+    ordered = {"sum": "remainder", "product": "unary"}.get(right, right)
     usual: dict[str, Any] = {
         "sympy": lambda s, a, b: exact(a, b),
         "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
+        "python": Form(f"{{0:{left}}}{sign}{{1:{ordered}}}", binding),
         "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
         "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
         **dict.fromkeys(("javascript", "c", "sql", "spreadsheet"), f"({{0}} {sign.strip()} {{1}})"),
@@ -272,7 +276,7 @@ def _connective(
         exact,
         arity=2,
         truths=2,
-        z3=lambda t, a, b: getattr(t.z3, name.capitalize())(a, b),
+        z3=(lambda t, a, b: t.all(a, b)) if name == "and" else (lambda t, a, b: t.any(a, b)),
         text=Form(f"{{0:{name}}} {name} {{1:{name}}}", binding),
         latex=Form(f"{{0:{name}}} {latex} {{1:{name}}}", binding),
         mathml=Form(_row(f"{{0:{name}}}<mo>{mathml}</mo>{{1:{name}}}"), binding),
@@ -475,7 +479,7 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
              **dict.fromkeys(("javascript", "c", "spreadsheet"), "(-{0})"), sql="(-1e0 * {0})",
              listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
     function("abs", np.abs, abs, sympy="Abs", interval=abs,
-             z3=lambda t, a: t.choose(t.truth(t.relation("ge", a, 0)), a, t.negative(a)),
+             z3=lambda t, a: t.extremum("ge", a, t.negative(a)),
              text=Form("abs({0})"), c="fabs({0})", sql="(ABS({0}) + 0e0)",
              latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
              cost=1.2, rank=2, keeps=_SIGNED),
@@ -516,7 +520,7 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
     _comparison("lt", np.less, "< < &lt; <", "gt", "ge"),
     _connective("and", np.logical_and, lambda a, b: bool(a) and bool(b), _B.AND, r"\land ∧ && &"),
     _connective("or", np.logical_or, lambda a, b: bool(a) or bool(b), _B.OR, r"\lor ∨ || |"),
-    _truth("not", np.logical_not, operator.not_, truths=1, z3=lambda t, a: t.z3.Not(a),
+    _truth("not", np.logical_not, operator.not_, truths=1, z3=lambda t, a: t.none(a),
            text=Form("not {0:not}", _B.NOT), latex=Form(r"\lnot {0:atom}"),
            mathml=Form(_row("<mo>¬</mo>{0:atom}")), javascript="({0} === 0 ? 1 : 0)",
            c="({0} == 0 ? 1.0 : 0.0)", sql="(CASE WHEN {0} = 0 THEN 1e0 ELSE 0e0 END)",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from weights2code.language import (
     Const,
@@ -47,8 +48,8 @@ class Product:
         return all(domain.discrete for domain in self.domains)
 
 
-def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, ...]) -> Product:
-    """Join two machines over the same inputs; names of the reference get the prefix `r.`, the others `p.`."""
+def must_fit(reference: Any, program: Recurrence, domains: tuple[Domain, ...]) -> None:
+    """Both have as many inputs and outputs, and each input has a domain; else a ValueError says so."""
     if len(reference.inputs) != len(program.inputs) or len(domains) != len(reference.inputs):
         raise ValueError(
             f"the reference reads {len(reference.inputs)} columns, the program {len(program.inputs)}, "
@@ -58,6 +59,11 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
         raise ValueError(
             f"the reference has {len(reference.outputs)} outputs and the program {len(program.outputs)}"
         )
+
+
+def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, ...]) -> Product:
+    """Join two machines over the same inputs; names of the reference get the prefix `r.`, the others `p.`."""
+    must_fit(reference, program, domains)
     names = tuple(f"x{i}" for i in range(len(domains)))
     start: dict[str, Start] = {}
     copies: list[Step] = []

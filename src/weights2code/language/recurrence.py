@@ -16,13 +16,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from weights2code import json_values
 from weights2code.effort import charge
 from weights2code.heads import Relation
+from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import MOST_LAG, MOST_NODES, MOST_STEPS
 from weights2code.language.evaluation import compile_numpy
 from weights2code.language.expression import Expr, Var
@@ -35,16 +37,17 @@ RUN, STEP, NODE, CELL, OVER = 2e-5, 1e-6, 4e-7, 1e-9, 8e-6
 
 #: A number, or "first": the value at the first position is repeated before the start (inputs only).
 Start = float | Literal["first"]
+Name = Annotated[str, json_values.name]
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """The `value` at the last s <= t - `gap` where `key` equals the present `query`, else `default`."""
 
-    key: str
-    value: str
+    key: Name
+    value: Name
     query: Expr
-    gap: int = 1
+    gap: Annotated[int, partial(json_values.whole, most=MOST_LAG)] = 1
     default: float = 0.0
 
 
@@ -53,13 +56,19 @@ SIGNS: dict[Relation, str] = {"lt": "<", "le": "<=", "eq": "==", "ge": ">=", "gt
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 
+def _relation(data: Any, what: str) -> Relation:
+    if data not in RELATIONS:
+        raise ValueError(f"a count compares by one of {', '.join(RELATIONS)}, not {json_values.shown(data)}")
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """How many s <= t there are where `key` stands in some relation to the present `query`."""
 
-    key: str
+    key: Name
     query: Expr
-    relation: Relation
+    relation: Annotated[Relation, _relation]
 
     def holds(self, key: Any, query: Any) -> Any:
         """Whether a key counts."""
@@ -76,8 +85,8 @@ class Selection:
     """The `value` at the s <= t where `key` scores highest for the present `query`, the oldest of several; 0
     if none reaches the score of nothing."""
 
-    key: str
-    value: str
+    key: Name
+    value: Name
     query: Expr
     scores: Scores
     gap: ClassVar[int] = 0
@@ -86,6 +95,8 @@ class Selection:
 
 #: Steps that go over everything so far.
 OverAll = Retrieval | Count | Selection
+#: What they are called in files, and what of them has that name.
+_IN_FILES = {"retrieve": (Retrieval, "value"), "count": (Count, "key"), "select": (Selection, "value")}
 Definition = Expr | OverAll
 
 
@@ -320,14 +331,9 @@ def _select(definition: Selection, values: Mapping[str, np.ndarray], query: np.n
 def _definition_to_dict(definition: Definition) -> Any:
     if isinstance(definition, Expr):
         return to_dict(definition)
-    query = {"query": to_dict(definition.query)}
-    if isinstance(definition, Count):
-        return {"count": definition.key, **query, "relation": definition.relation}
-    if isinstance(definition, Selection):
-        chosen = {"select": definition.value, "key": definition.key}
-        return {**chosen, **query, "scores": definition.scores.to_dict()}
-    found = {"retrieve": definition.value, "key": definition.key}
-    return {**found, **query, "gap": definition.gap, "default": definition.default}
+    word, (_, named) = next(item for item in _IN_FILES.items() if isinstance(definition, item[1][0]))
+    data = to_fields(definition, query=to_dict(definition.query))
+    return {word: data.pop(named), **data}
 
 
 def _start(data: Any) -> Start:
@@ -339,24 +345,7 @@ def _start(data: Any) -> Start:
 
 
 def _definition_from_dict(data: Any) -> Definition:
-    if isinstance(data, dict) and "select" in data:
-        return Selection(
-            json_values.name(data["key"], "a key"),
-            json_values.name(data["select"], "what is selected"),
-            from_dict(data["query"]),
-            Scores.from_dict(data["scores"]),
-        )
-    if isinstance(data, dict) and "retrieve" in data:
-        return Retrieval(
-            json_values.name(data["key"], "a key"),
-            json_values.name(data["retrieve"], "what a lookup reads"),
-            from_dict(data["query"]),
-            json_values.whole(data["gap"], "a gap", most=MOST_LAG),
-            float(json_values.number(data["default"], "a default")),
-        )
-    if isinstance(data, dict) and "count" in data:
-        relation = json_values.name(data["relation"], "a relation")
-        if relation not in RELATIONS:
-            raise ValueError(f"a count compares by one of {', '.join(RELATIONS)}, not {relation}")
-        return Count(json_values.name(data["count"], "what is counted"), from_dict(data["query"]), relation)
+    for word, (kind, named) in _IN_FILES.items():
+        if isinstance(data, dict) and word in data:
+            return from_fields(kind, data | {named: data[word]}, "a step", query=from_dict(data["query"]))
     return from_dict(data)

@@ -7,14 +7,13 @@ Everything is added up in a fixed order, so that every machine selects the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from weights2code.heads import RECENCY
-from weights2code.json_values import items, mapping, number
+from weights2code.json_fields import from_fields
 
 Table = tuple[tuple[float, ...], ...]
 
@@ -62,28 +61,16 @@ class Scores:
         return asdict(self)
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Scores:
+    def from_dict(data: Any) -> Scores:
         """Inverse of `to_dict`; what are no scores is a ValueError."""
-        data = mapping(data, "scores")
-        low, high = _numbers(data["value_range"])
-        found = Scores(
-            _numbers(data["bias"]),
-            float(number(data["null"], "the score of nothing")),
-            float(number(data["sharpness"], "the sharpness")),
-            *(tuple(map(_numbers, items(data[name], name))) for name in ("query_table", "key_table")),
-            value_range=(low, high),
-        )
+        found = from_fields(Scores, data, "scores")
         tables = found.query_table, found.key_table
         widths = {len(row) for table in tables for row in table}
-        if not found.bias or low >= high:
+        if not found.bias or len(found.value_range) != 2 or found.value_range[0] >= found.value_range[1]:
             raise ValueError("scores need a bias and a range of values")
         if any(tables) and (len(widths) != 1 or 0 in widths or min(map(len, tables)) < 2):
             raise ValueError("the tables of scores do not fit together")
         return found
-
-
-def _numbers(data: Any) -> tuple[float, ...]:
-    return tuple(float(number(value, "a score")) for value in items(data, "scores"))
 
 
 def encode(x: np.ndarray, table: np.ndarray, value_range: tuple[float, float]) -> np.ndarray:

@@ -7,21 +7,19 @@ down are multiplied by their common denominator first, so that whole numbers are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, gcd, isfinite, lcm
 from typing import NamedTuple
 
-from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
-from weights2code.language.operators import order_of, ordered
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, exact_number, is_boolean
 
 #: Values of one position, each defined by leaves and by values above it.
 Steps = Sequence[tuple[Var, Expr]]
 #: A weighted sum of symbols; symbol 0 is the number one, leaves are those from 1 on.
 Sum = dict[int, Fraction]
+Term = Sum | Fraction | int
 ONE = 0
-#: Functions of one sum that are neither linear nor have a border.
-SMOOTH = ("sqrt", "exp", "log", "sin", "cos", "reciprocal")
 _MOST_POWER = 16
 #: A comparison as a sum of [difference >= 0], [difference <= 0] and a number.
 _COMPARED = {
@@ -31,7 +29,7 @@ _COMPARED = {
 
 
 class Unwritten(Exception):
-    """Something that is not made of such functions."""
+    """What has no such form, or none that a solver or a text can have; the text says why."""
 
 
 class Atom(NamedTuple):
@@ -54,6 +52,11 @@ def added(a: Sum, b: Sum, factor: Fraction | int = 1) -> Sum:
     return total
 
 
+def _sum(a: Term) -> Sum:
+    """Numbers are sums, too."""
+    return a if isinstance(a, dict) else {ONE: Fraction(a)} if a else {}
+
+
 def number_of(a: Sum) -> Fraction | None:
     """The value of a sum without symbols."""
     return a.get(ONE, Fraction(0)) if not a or (len(a) == 1 and ONE in a) else None
@@ -70,95 +73,88 @@ class Writing:
 
     def steps(self, steps: Steps) -> None:
         for name, definition in steps:
-            self.env[name] = self.sum(definition)
+            self.env[name] = self.of(definition)
 
     def is_whole(self, a: Sum) -> bool:
         return all(weight.denominator == 1 and self.whole[place] for place, weight in a.items())
 
-    def sum(self, expr: Expr) -> Sum:
+    def of(self, expr: Expr) -> Sum:
         """An expression as a weighted sum of symbols."""
         if isinstance(expr, Const):
             value = exact_number(expr.value)
             if not isfinite(value):
                 raise Unwritten(expr)
-            return {ONE: Fraction(value)} if value else {}
+            return _sum(value)
         if isinstance(expr, Var):
             if expr not in self.env:
                 raise Unwritten(expr)
             return self.env[expr]
         assert isinstance(expr, Op)
-        return self._operator(expr.name, expr.args)
-
-    def _operator(self, name: str, arguments: tuple[Expr, ...]) -> Sum:
-        if name in ("where", "and", "or", "not"):
-            return self._logic(name, arguments)
-        parts = [self.sum(argument) for argument in arguments]
-        if (order := order_of(name)) is not None:
-            return ordered(parts, order[0], self._lesser, self._greater)
-        if name in _COMPARED:
-            return self._compared(name, added(parts[0], parts[1], -1))
-        if name in SMOOTH:
-            return self._made(Atom(name, (parts[0],)), False)
-        if name not in _WAYS:
-            raise Unwritten(name)
-        return _WAYS[name](self, *parts)
-
-    def _logic(self, name: str, arguments: tuple[Expr, ...]) -> Sum:
-        holds = self._truth(arguments[0])
-        if name == "not":
-            return added({ONE: Fraction(1)}, holds, -1)
-        if name == "where":
-            known = number_of(holds)
-            if known is not None:  # the other branch may have no value
-                return self.sum(arguments[1 if known else 2])
-            yes, no = self.sum(arguments[1]), self.sum(arguments[2])
-            return added(no, self._product(holds, added(yes, no, -1)))
-        either = added(holds, self._truth(arguments[1]))
-        both = self._ramp(added(either, {ONE: Fraction(-1)}))
-        return both if name == "and" else added(either, both, -1)
+        entry = OPERATORS[expr.name]
+        if entry.z3 is None:
+            raise Unwritten(expr.name)
+        holds = [self._truth(argument) for argument in expr.args[: entry.truths]]
+        known = number_of(holds[0]) if expr.name == "where" else None
+        if known is not None:  # the other branch may have no value
+            return self.of(expr.args[1 if known else 2])
+        return entry.z3(self, *holds, *(self.of(argument) for argument in expr.args[entry.truths :]))
 
     def _truth(self, expr: Expr) -> Sum:
-        return self.sum(expr) if is_boolean(expr) else self._compared("ne", self.sum(expr))
+        return self.of(expr) if is_boolean(expr) else self.relation("ne", self.of(expr), 0)
 
-    def _compared(self, name: str, minus: Sum) -> Sum:
+    # -- what operators are made of --------------------------------------------------------------------------
+
+    def all(self, a: Sum, b: Sum) -> Sum:
+        return self._ramp(added(added(a, b), _sum(-1)))
+
+    def any(self, a: Sum, b: Sum) -> Sum:
+        return added(added(a, b), self.all(a, b), -1)
+
+    def none(self, a: Sum) -> Sum:
+        return added(_sum(1), a, -1)
+
+    def choose(self, holds: Sum, yes: Term, no: Term) -> Sum:
+        return added(_sum(no), self.product(holds, added(_sum(yes), _sum(no), -1)))
+
+    def relation(self, name: str, a: Term, b: Term) -> Sum:
         above, below, number = _COMPARED[name]
-        result: Sum = added({}, {ONE: Fraction(number)})
+        result, minus = _sum(number), added(_sum(a), _sum(b), -1)
         for sign, weight in ((1, above), (-1, below)):
             if weight:
                 test = self._made(Atom("test", (_scaled(added({}, minus, sign))[0],)), True)
                 result = added(result, test, weight)
         return result
 
-    def _greater(self, a: Sum, b: Sum) -> Sum:
-        return added(b, self._ramp(added(a, b, -1)))
+    def extremum(self, better: str, a: Term, b: Term) -> Sum:
+        a, b = _sum(a), _sum(b)
+        if b == self.negative(a):  # the ramp of `a` itself may cancel with others
+            larger = added(added({}, self._ramp(a), 2), a, -1)
+            return larger if better == "ge" else self.negative(larger)
+        ramp = self._ramp(added(a, b, -1))
+        return added(b, ramp) if better == "ge" else added(a, ramp, -1)
 
-    def _lesser(self, a: Sum, b: Sum) -> Sum:
-        return added(a, self._ramp(added(a, b, -1)), -1)
+    def sum(self, a: Sum, b: Sum) -> Sum:
+        return added(a, b)
 
-    def _ramp(self, a: Sum) -> Sum:
-        return self._made(Atom("ramp", (a,)), self.is_whole(a))
+    def negative(self, a: Sum) -> Sum:
+        return added({}, a, -1)
 
-    def _floor(self, a: Sum) -> Sum:
+    def floor(self, a: Sum) -> Sum:
         if self.is_whole(a):
             return a
         inner, unit = _scaled(a)
         return self._made(Atom("floor", (added({}, inner, unit.numerator),), unit.denominator), True)
 
-    def _quotient(self, a: Sum, b: Sum) -> Sum:
+    def divide(self, a: Sum, b: Sum) -> Sum:
         divisor = number_of(b)
-        if divisor is None:
-            return self._product(a, self._made(Atom("reciprocal", (b,)), False))
-        if divisor == 0:
+        if not divisor:
             raise Unwritten("div")
         return added({}, a, 1 / divisor)
 
-    def _remainder(self, a: Sum, b: Sum) -> Sum:
-        divisor = number_of(b)
-        if not divisor:
-            raise Unwritten("mod")
-        return added(a, self._floor(added({}, a, 1 / divisor)), -divisor)
+    def mod(self, a: Sum, b: Sum) -> Sum:
+        return added(a, self.product(b, self.floor(self.divide(a, b))), -1)
 
-    def _product(self, a: Sum, b: Sum) -> Sum:
+    def product(self, a: Sum, b: Sum) -> Sum:
         for one, other in ((a, b), (b, a)):
             factor = number_of(one)
             if factor is not None:
@@ -167,46 +163,31 @@ class Writing:
         whole = self.is_whole(one) and self.is_whole(other)
         return self._made(Atom("square", (one,)) if one == other else Atom("product", (one, other)), whole)
 
-    def _power(self, a: Sum, b: Sum) -> Sum:
+    def power(self, a: Sum, b: Sum) -> Sum:
         power = number_of(b)
         if power is None or power.denominator != 1 or not 0 <= power <= _MOST_POWER:
             raise Unwritten("pow")
         if power <= 1:
-            return a if power else {ONE: Fraction(1)}
-        half = self._power(a, {ONE: Fraction(power // 2)})
-        square = self._product(half, half)
-        return self._product(square, a) if power % 2 else square
+            return a if power else _sum(1)
+        half = self.power(a, _sum(power // 2))
+        square = self.product(half, half)
+        return self.product(square, a) if power % 2 else square
+
+    def _ramp(self, a: Sum) -> Sum:
+        return self._made(Atom("ramp", (a,)), self.is_whole(a))
 
     def _made(self, atom: Atom, whole: bool) -> Sum:
         """The symbol that a function of sums is, made when it is first asked for."""
         number = number_of(atom.sums[0])
         if number is not None and atom.kind in ("ramp", "test", "floor"):
             folded = {"ramp": max(number, 0), "test": int(number >= 0), "floor": floor(number / atom.divisor)}
-            return added({}, {ONE: Fraction(folded[atom.kind])})
+            return _sum(folded[atom.kind])
         key = (atom.kind, atom.divisor, *(tuple(sorted(item.items())) for item in atom.sums))
         if key not in self._known:
             self.atoms[len(self.whole)] = atom
             self._known[key] = {len(self.whole): Fraction(1)}
             self.whole.append(whole)
         return self._known[key]
-
-
-#: What operators are made of.
-_WAYS: dict[str, Callable[..., Sum]] = {
-    "add": lambda writing, a, b: added(a, b),
-    "sub": lambda writing, a, b: added(a, b, -1),
-    "neg": lambda writing, a: added({}, a, -1),
-    "abs": lambda writing, a: added(added({}, writing._ramp(a), 2), a, -1),
-    "clip": lambda writing, a, low, high: writing._lesser(writing._greater(a, low), high),
-    "mul": Writing._product,
-    "div": Writing._quotient,
-    "mod": Writing._remainder,
-    "pow": Writing._power,
-    "relu": Writing._ramp,
-    "max": Writing._greater,
-    "min": Writing._lesser,
-    "floor": Writing._floor,
-}
 
 
 def _scaled(a: Sum) -> tuple[Sum, Fraction]:

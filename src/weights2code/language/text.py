@@ -8,10 +8,10 @@ bit. Signs are pulled to the front of a term (`a - 2*b`, never `a + -2*b`), whic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeGuard
 
 from weights2code.language.categories import Label
 from weights2code.language.domain import EXACT
@@ -31,8 +31,7 @@ def formula(expr: Expr, variable: Callable[[Var], str] | None = None) -> str:
 
     `variable` writes one variable; by default `name[t-lag]`.
     """
-    write = variable or (lambda v: f"{v.name}[t-{v.lag}]" if v.lag else f"{v.name}[t]")
-    return _Writer(write, python=False).value(expr).text
+    return Writer(read=variable).value(expr).text
 
 
 def python_text(
@@ -47,7 +46,8 @@ def python_text(
     What is known about values makes the text shorter: where `is_bit` holds a truth value needs no cast,
     where `is_integer` holds `floor(a/b)` may become `a // b`.
     """
-    return _Writer(variable, python=True, is_bit=is_bit, is_integer=is_integer).value(expr).text
+    writer = _Python(column="python", read=variable, is_bit=is_bit, is_integer=is_integer)
+    return writer.value(expr).text
 
 
 def positive_part(expr: Expr) -> Expr | None:
@@ -79,84 +79,100 @@ def one_of(expr: Expr) -> tuple[Var, tuple[Label, ...]] | None:
     return found[0][0], labels
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    variable: Callable[[Var], str]
-    python: bool
-    is_bit: Callable[[Expr], bool] = lambda expr: False
-    is_integer: Callable[[Expr], bool] = lambda expr: False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """One walk over expressions for every text that people read, from its column of the table of operators;
+    here it is the formula, and what other texts write otherwise are methods of theirs."""
+
+    column: str = "text"
+    read: Callable[[Var], str] | None = None
 
     def value(self, expr: Expr) -> Written:
         """The text and how tightly it binds."""
         if isinstance(expr, Label):
-            return Written(str(expr))
+            return self.written(self.label(expr))
         if isinstance(expr, Const):
             return self.number(expr.value)
         if isinstance(expr, Var):
-            return Written(self.variable(expr))
+            return self.written(self.variable(expr))
+        assert isinstance(expr, Op)
         if is_boolean(expr):
             return self.truth(expr)
-        assert isinstance(expr, Op)
-        match expr.name:
-            case "add" | "sub":
-                return self.sum(expr)
-            case "mul" | "div":
-                return self.product(expr)
-            case "floor" if self.divides(expr.args[0]):
-                left, right = (format(self.value(argument), "unary") for argument in expr.args[0].args)
-                return Written(f"{left} // {right}", Binding.REMAINDER)
-        return self.operator(expr)
+        opposite = positive_part(expr)
+        if opposite is not None:
+            return self.operator(Op("neg", (opposite,)))
+        opposite = positive_part(expr.args[1]) if expr.name in ("add", "sub") else None
+        if opposite is not None:
+            expr = Op("sub" if expr.name == "add" else "add", (expr.args[0], opposite))
+        return self.special(expr) or self.operator(expr)
 
     def operator(self, expr: Op) -> Written:
         """The template of the table, filled in."""
         entry = OPERATORS[expr.name]
-        form = entry.python if self.python else entry.text
         conditions = [self.condition(argument) for argument in expr.args[: entry.truths]]
         values = [self.value(argument) for argument in expr.args[entry.truths :]]
-        return Written(form.template.format(*conditions, *values), form.binding)
+        template, binding = getattr(entry, self.column)
+        return self.written(template.format(*conditions, *values), binding)
+
+    def condition(self, expr: Expr) -> Written:
+        """The text where only being zero or not counts: no brackets, no casts."""
+        chosen = one_of(expr)
+        if chosen is not None and len(chosen[1]) > 1:
+            listed = ", ".join(map(str, chosen[1]))
+            return Written(f"{self.variable(chosen[0])} in ({listed})", Binding.COMPARE)
+        return self.operator(expr) if is_boolean(expr) else self.value(expr)
+
+    def written(self, text: str, binding: Binding = Binding.ATOM) -> Written:
+        return Written(text, binding)
+
+    def variable(self, variable: Var) -> str:
+        return self.read(variable) if self.read else self.at_time(variable)
+
+    def at_time(self, variable: Var) -> str:
+        return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
+
+    def label(self, label: Label) -> str:
+        return str(label)
+
+    def number(self, value: Number) -> Written:
+        text = number_text(value)
+        negative = text.startswith("-")
+        return Written(text, Binding.SUM if negative else Binding.PRODUCT if "/" in text else Binding.ATOM)
+
+    def truth(self, expr: Op) -> Written:
+        """A test that is read as a number."""
+        return Written(f"[{self.condition(expr)}]")
+
+    def special(self, expr: Op) -> Written | None:
+        """What is not written as the table says."""
+        if expr.name == "floor" and (parts := self.divided(expr.args[0])):
+            left, right = map(self.value, parts)
+            return Written(f"{left:unary} // {right:unary}", Binding.REMAINDER)
+        if expr.name == "add" and self.column == "text":
+            left, right = map(self.value, expr.args)
+            if right.text.startswith("-"):  # a + (-b + c)
+                return Written(f"{left:sum} - {right.text[1:]}", Binding.SUM)
+            return Written(f"{left:sum} + {right:sum}", Binding.SUM)
+        return None
+
+    def divided(self, inner: Expr) -> tuple[Expr, ...]:
+        """What is divided by what, if `floor(inner)` may be written `//`."""
+        return inner.args if isinstance(inner, Op) and inner.name == "div" else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Python(Writer):
+    is_bit: Callable[[Expr], bool]
+    is_integer: Callable[[Expr], bool]
 
     def number(self, value: Number) -> Written:
         # numbers of Python's own would go on exactly where everything else computes in float64
-        large = self.python and isinstance(value, int) and abs(value) >= EXACT
-        text = number_text(float(value) if large else value)
-        sign = Binding.SUM if text.startswith("-") else Binding.ATOM
-        if text in ("inf", "-inf", "nan") and self.python:
-            return Written(text.replace("inf", "np.inf").replace("nan", "np.nan"), sign)
-        return Written(text, Binding.PRODUCT if "/" in text and sign == Binding.ATOM else sign)
-
-    def sum(self, expr: Op) -> Written:
-        left, right = expr.args
-        minus = expr.name == "sub"
-        opposite = positive_part(right)
-        if opposite is not None:
-            right, minus = opposite, not minus
-        # a + (b - c) may lose its parentheses where nobody computes with the text
-        regroups = not minus and not self.python
-        text = format(self.value(right), "sum" if regroups else "remainder")
-        if text.startswith("-"):
-            text, minus = text[1:], True
-        form = OPERATORS["sub" if minus else "add"].text
-        return Written(form.template.format(self.value(left), Written(text)), form.binding)
-
-    def product(self, expr: Op) -> Written:
-        left, right = expr.args
-        form = OPERATORS[expr.name].text
-        if expr.name == "mul" and left == Const(-1):
-            return self.operator(Op("neg", (right,)))
-        # a leading minus needs no parentheses on the left of a product or quotient
-        leads = isinstance(left, Const) or (isinstance(left, Op) and left.name in ("mul", "div"))
-        first = self.value(left)
-        first = Written(format(first, "sum")) if leads else first
-        second = self.value(right)
-        if self.python:
-            second = Written(format(second, "unary"))
-        binding = form.binding if positive_part(left) is None else Binding.SUM
-        return Written(form.template.format(first, second), binding)
+        large = isinstance(value, int) and abs(value) >= EXACT
+        text, *binding = Writer.number(self, float(value) if large else value)[:2]
+        return Written(re.sub("inf|nan", r"np.\g<0>", text), *binding)
 
     def truth(self, expr: Op) -> Written:
         text = self.condition(expr).text
-        if not self.python:
-            return Written(f"[{text}]")
         return Written(f"int({text})" if self.is_truth(expr) else f"int(bool({text}))")
 
     def is_truth(self, expr: Expr) -> bool:
@@ -165,19 +181,6 @@ class _Writer:
             return all(self.is_truth(argument) for argument in expr.args)
         return is_boolean(expr) or self.is_bit(expr)
 
-    def condition(self, expr: Expr) -> Written:
-        """The text where only being zero or not counts: no brackets, no casts."""
-        chosen = one_of(expr)
-        if chosen is not None and len(chosen[1]) > 1:
-            variable, labels = chosen
-            listed = ", ".join(str(item) for item in labels)
-            return Written(f"{self.variable(variable)} in ({listed})", Binding.COMPARE)
-        if is_boolean(expr):
-            return self.operator(expr)
-        return self.value(expr)
-
-    def divides(self, inner: Expr) -> TypeGuard[Op]:
-        """Whether `floor(inner)` may be written `//`, which rounds otherwise on fractions."""
-        if not (isinstance(inner, Op) and inner.name == "div"):
-            return False
-        return not self.python or all(self.is_integer(argument) for argument in inner.args)
+    def divided(self, inner: Expr) -> tuple[Expr, ...]:
+        parts = Writer.divided(self, inner)  # fractions are rounded otherwise
+        return parts if all(map(self.is_integer, parts)) else ()

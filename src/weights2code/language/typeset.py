@@ -13,18 +13,17 @@ from fractions import Fraction
 from weights2code.language.categories import Categories, Label, label, spoken
 from weights2code.language.domain import Category
 from weights2code.language.expression import Const, Expr, Number, Op, Var
-from weights2code.language.operators import OPERATORS, Binding, Written
+from weights2code.language.operators import Binding, Written, is_boolean
 from weights2code.language.recurrence import Count, Definition, Recurrence, Relation, Retrieval, Start
-from weights2code.language.text import positive_part
+from weights2code.language.text import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Notation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notation(Writer):
     """How a language of typesetting writes what is no operator; places are what belongs to it, in order.
 
     Parameters
     ----------
-    column : of the table of operators.
     brackets, test : around what binds looser than it should; around a test that is read as a number.
     name, words, text : a name, words between formulas, and a text that a column holds.
     at : a name at an index.
@@ -36,7 +35,6 @@ class Notation:
     counted : a condition on s, up to now.
     """
 
-    column: str
     brackets: tuple[str, str]
     test: tuple[str, str]
     name: Callable[[str], str]
@@ -57,17 +55,13 @@ class Notation:
     cases: str
     counted: str
 
-    def variable(self, variable: Var) -> str:
+    def at_time(self, variable: Var) -> str:
         """`x` with the subscript `t-1`."""
         t, lag = self.letter.format("t"), variable.lag
         return self.at.format(self.name(variable.name), f"{t}{self._less(lag)}")
 
     def _less(self, lag: int) -> str:
         return f"{self.minus}{self.digits.format(lag)}" if lag else ""
-
-    def value(self, expr: Expr, variable: Callable[[Var], str] | None = None) -> Written:
-        """An expression, and how tightly it binds; `variable` writes one variable."""
-        return _Walk(self, variable or self.variable).value(expr)
 
     def equations(self, recurrence: Recurrence, categories: Categories) -> Iterator[tuple[str, str, bool]]:
         """Both sides of every step, then those of start values that are not zero, which hold for s < 0."""
@@ -120,60 +114,31 @@ class Notation:
     def written(self, text: str, binding: Binding = Binding.ATOM) -> Written:
         return Written(text, binding, self.brackets)
 
+    def condition(self, expr: Expr) -> Written:
+        return self.operator(expr) if is_boolean(expr) else self.value(expr)
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """Over one expression."""
+    def label(self, label: Label) -> str:
+        return self.text(label.text)
 
-    notation: Notation
-    variable: Callable[[Var], str]
+    def truth(self, expr: Op) -> Written:
+        return self.written(self.operator(expr).text.join(self.test))
 
-    def value(self, expr: Expr) -> Written:
-        own = self.notation
-        if isinstance(expr, Label):
-            return own.written(own.text(expr.text))
-        if isinstance(expr, Const):
-            return own.number(expr.value)
-        if isinstance(expr, Var):
-            return own.written(self.variable(expr))
-        assert isinstance(expr, Op)
-        if OPERATORS[expr.name].boolean:
-            return own.written(self.operator(expr).text.join(own.test))
-        opposite = positive_part(expr)
-        if opposite is not None:
-            return self.operator(Op("neg", (opposite,)))
-        if expr.name in ("add", "sub"):
-            right = positive_part(expr.args[1])
-            if right is not None:
-                return self.operator(Op("add" if expr.name == "sub" else "sub", (expr.args[0], right)))
+    def special(self, expr: Op) -> Written | None:
         if expr.name == "mul":
             left, right = map(self.value, expr.args)
             if expr.args[0] == expr.args[1] and not isinstance(expr.args[0], Const):
-                return own.written(own.square.format(left), Binding.POWER)
+                return self.written(self.square.format(left), Binding.POWER)
             if isinstance(expr.args[1], Const):  # two numbers side by side would read as one
-                return own.written(own.times.format(left, right), Binding.PRODUCT)
-        return self.where(expr) if expr.name == "where" else self.operator(expr)
-
-    def operator(self, expr: Op) -> Written:
-        """The template of the table, filled in."""
-        entry = OPERATORS[expr.name]
-        conditions = [self.condition(argument) for argument in expr.args[: entry.truths]]
-        values = [self.value(argument) for argument in expr.args[entry.truths :]]
-        template, binding = getattr(entry, self.notation.column)
-        return self.notation.written(template.format(*conditions, *values), binding)
+                return self.written(self.times.format(left, right), Binding.PRODUCT)
+        return self.where(expr) if expr.name == "where" else None
 
     def where(self, expr: Op) -> Written:
         """Nested choices of the form "else if" as one list of cases."""
         rows: list[tuple[str, str]] = []
         rest: Expr = expr
         while isinstance(rest, Op) and rest.name == "where":
-            told = f"{self.notation.words('if ')}{self.condition(rest.args[0])}"
+            told = f"{self.words('if ')}{self.condition(rest.args[0])}"
             rows.append((self.value(rest.args[1]).text, told))
             rest = rest.args[2]
-        rows.append((self.value(rest).text, self.notation.words("otherwise")))
-        return self.notation.written(self.notation.choice(rows), Binding.COMPARE)
-
-    def condition(self, expr: Expr) -> Written:
-        """A test where only being zero or not counts: no brackets of its own."""
-        tests = isinstance(expr, Op) and OPERATORS[expr.name].boolean
-        return self.operator(expr) if isinstance(expr, Op) and tests else self.value(expr)
+        rows.append((self.value(rest).text, self.words("otherwise")))
+        return self.written(self.choice(rows), Binding.COMPARE)

@@ -17,12 +17,9 @@ from typing import Any
 
 from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Var, exact_number
 from weights2code.language.evaluation import apply_exact
+from weights2code.language.sums import Unwritten
 
 _MOST_POWER = 8
-
-
-class Unsupported(Exception):
-    """The formula has no exact z3 form; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class Translator:
     def __init__(self) -> None:
         import z3
 
-        self.z3 = z3
+        self.z3, self.all, self.any, self.none = z3, z3.And, z3.Or, z3.Not
         self._functions: dict[str, Any] = {}
 
     def number(self, value: Any) -> Any:
@@ -53,7 +50,7 @@ class Translator:
         if not is_number(value):
             return self.z3.If(value, self.z3.IntVal(1), self.z3.IntVal(0)) if self._is_bool(value) else value
         if isinstance(value, float):
-            raise Unsupported("an infinite value stays in the state")
+            raise Unwritten("an infinite value stays in the state")
         if isinstance(value, Fraction):
             return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
         return self.z3.IntVal(value)
@@ -74,13 +71,11 @@ class Translator:
 
     def equal(self, a: Any, b: Any) -> Any:
         """The z3 formula `a == b`."""
-        result = self.relation("eq", a, b)
-        return self.z3.BoolVal(bool(result)) if is_number(result) else result
+        return self.formula(self.relation("eq", a, b))
 
     def condition(self, expr: Expr, env: Mapping[Var, Any]) -> Any:
         """A 0/1 formula as a z3 condition."""
-        value = self.truth(self.translate(expr, env)[0])
-        return self.z3.BoolVal(value) if isinstance(value, bool) else value
+        return self.formula(self.truth(self.translate(expr, env)[0]))
 
     def translate(
         self, expr: Expr, env: Mapping[Var, Any], known: Mapping[Var, Any] | None = None
@@ -107,7 +102,7 @@ class Translator:
             (_, known), (yes, yes_known), (no, no_known) = (visit(argument) for argument in node.args)
             branch = True
             if yes_known is not True or no_known is not True:
-                branch = self.z3.If(known_choice, self._formula(yes_known), self._formula(no_known))
+                branch = self.z3.If(known_choice, self.formula(yes_known), self.formula(no_known))
             return self.choose(known_choice, yes, no), self._all(known, branch)
 
         def connect(node: Op) -> tuple[Any, Any]:
@@ -117,7 +112,7 @@ class Translator:
                 return int(settles), first
             right, second = visit(node.args[1])
             if second is not True and not isinstance(holds, bool):
-                second = self.z3.Or(holds == settles, self._formula(second))
+                second = self.z3.Or(holds == settles, self.formula(second))
             return self._apply(node.name, [left, right]), self._all(first, second)
 
         def apply(node: Op) -> tuple[Any, Any]:
@@ -126,7 +121,7 @@ class Translator:
             if condition is not None:
                 answers = self.truth(visit(condition(*node.args))[0])
                 if answers is False:
-                    return 0, self._formula(False)
+                    return 0, self.formula(False)
                 defined = self._all(defined, answers)
             return self._apply(node.name, [value for value, _ in parts]), defined
 
@@ -138,7 +133,7 @@ class Translator:
             return self._fold(name, values)
         if entry.z3 is None:
             return self._function(name, entry.arity)(*(self._real(value) for value in values))
-        conditions = [self._formula(self.truth(value)) for value in values[: entry.truths]]
+        conditions = [self.formula(self.truth(value)) for value in values[: entry.truths]]
         return entry.z3(self, *conditions, *values[entry.truths :])
 
     def choose(self, choice: Any, yes: Any, no: Any) -> Any:
@@ -151,9 +146,9 @@ class Translator:
         try:
             result = apply_exact(name, values)
         except (ArithmeticError, ValueError) as error:
-            raise Unsupported(f"{name} has no exact value: {error}") from None
+            raise Unwritten(f"{name} has no exact value: {error}") from None
         if isinstance(result, float) and not isinf(result):
-            raise Unsupported(f"{name} has no exact value")
+            raise Unwritten(f"{name} has no exact value")
         return result
 
     def relation(self, name: str, a: Any, b: Any) -> Any:
@@ -168,11 +163,11 @@ class Translator:
             if isinstance(left, Quotient):
                 # Multiply through; a negative divisor turns the relation round.
                 scaled = self.product(right, left.below)
-                forward = self._formula(self.relation(relation, left.above, scaled))
+                forward = self.formula(self.relation(relation, left.above, scaled))
                 if relation == turned:
                     return forward
-                backward = self._formula(self.relation(turned, left.above, scaled))
-                return self.z3.If(self._formula(self.relation("gt", left.below, 0)), forward, backward)
+                backward = self.formula(self.relation(turned, left.above, scaled))
+                return self.z3.If(self.formula(self.relation("gt", left.below, 0)), forward, backward)
         return getattr(operator, name)(self.number(a), self.number(b))
 
     def extremum(self, better: str, a: Any, b: Any) -> Any:
@@ -180,7 +175,7 @@ class Translator:
         for known, other in ((a, b), (b, a)):
             if isinstance(known, float):
                 return known if OPERATORS[better].exact(known, 0) else other
-        return self.choose(self._formula(self.relation(better, a, b)), a, b)
+        return self.choose(self.formula(self.relation(better, a, b)), a, b)
 
     def negative(self, value: Any) -> Any:
         if isinstance(value, Quotient):
@@ -208,7 +203,7 @@ class Translator:
             return self._fold("mul", [a, b])
         for one, other in ((a, b), (b, a)):
             if isinstance(one, float):
-                raise Unsupported("infinity in a product")
+                raise Unwritten("infinity in a product")
             if isinstance(one, Quotient):
                 if isinstance(other, Quotient):
                     return Quotient(
@@ -226,12 +221,12 @@ class Translator:
     def divide(self, a: Any, b: Any) -> Any:
         if is_number(b):
             if isinstance(b, float):
-                raise Unsupported("infinity in a quotient")
+                raise Unwritten("infinity in a quotient")
             if isinstance(b, int) and not isinstance(a, (Quotient, float)) and self.z3.is_int(self.number(a)):
                 return Quotient(a, b) if b > 0 else Quotient(self.negative(a), -b)
             return self.product(a, Fraction(1) / Fraction(b))
         if isinstance(a, float):
-            raise Unsupported("infinity in a quotient")
+            raise Unwritten("infinity in a quotient")
         if isinstance(b, Quotient):
             return self.divide(self.product(a, b.below), b.above)
         if isinstance(a, Quotient):
@@ -240,7 +235,7 @@ class Translator:
 
     def power(self, base: Any, exponent: Any) -> Any:
         if not isinstance(exponent, int) or not 0 <= exponent <= _MOST_POWER:
-            raise Unsupported("a power that is not a small whole number")
+            raise Unwritten("a power that is not a small whole number")
         result: Any = 1
         for _ in range(exponent):
             result = self.product(result, base)
@@ -256,9 +251,9 @@ class Translator:
 
     def mod(self, a: Any, b: Any) -> Any:
         if not is_number(b) or isinstance(b, float):
-            raise Unsupported("a remainder with a varying divisor")
+            raise Unwritten("a remainder with a varying divisor")
         if isinstance(a, float):
-            raise Unsupported("the remainder of infinity")
+            raise Unwritten("the remainder of infinity")
         if b < 0:
             return self.negative(self.mod(self.negative(a), -b))
         term = self.number(a)
@@ -279,13 +274,12 @@ class Translator:
     def _is_bool(self, value: Any) -> bool:
         return not is_number(value) and not isinstance(value, Quotient) and self.z3.is_bool(value)
 
-    def _formula(self, value: Any) -> Any:
-        if isinstance(value, bool) or is_number(value):
-            return self.z3.BoolVal(bool(value))
-        return value
+    def formula(self, value: Any) -> Any:
+        """What is known to be so, or not, as a z3 formula."""
+        return self.z3.BoolVal(bool(value)) if is_number(value) else value
 
     def _all(self, *conditions: Any) -> Any:
         rest = [condition for condition in conditions if condition is not True]
         if not rest:
             return True
-        return rest[0] if len(rest) == 1 else self.z3.And(*(self._formula(condition) for condition in rest))
+        return rest[0] if len(rest) == 1 else self.z3.And(*(self.formula(condition) for condition in rest))

@@ -51,6 +51,10 @@ def _folded(problem: Problem) -> Machine | None:
     if not contradicts_itself(one):
         machine = merged(one, reads)
         wrong = machine is not None and machine.wrong(rows).any()
+        if machine is None or wrong:
+            known = merged(one, reads, alike=True)
+            if known is not None and (machine is None or not known.wrong(rows).any()):
+                machine, wrong = known, known.wrong(rows).any()
         if machine is not None and wrong:
             machine = _refolded(machine, rows)
         few = one.valid.sum() <= FEW_ROWS or (wrong and rows.valid.sum() <= MOST_ROWS)

@@ -29,6 +29,8 @@ MOST_ROWS, ALL_ROWS = 20_000, 100_000
 MOST_LOOKED_AT = 150_000
 #: Pairs of prefixes that are compared where nothing may contradict.
 MOST_COMPARED = 250_000
+#: Labels that are counted with those around them; standard errors from which on symbols differ in them.
+FEW_LABELS, UNLIKE = 12, 5.0
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
 STANDARD_ERRORS = 2.0
@@ -40,21 +42,30 @@ class _TooMany(Exception):
 
 
 def merged(
-    sequences: Sequences, reads: tuple[Read, ...], mistakes: float | None = None, rows: int = MOST_ROWS
+    sequences: Sequences,
+    reads: tuple[Read, ...],
+    mistakes: float | None = None,
+    rows: int = MOST_ROWS,
+    *,
+    alike: bool = False,
 ) -> Machine | None:
     """The machine that the sequences, each from its true start, fold into; None if that has too many states,
     or none is exact. So many rows are folded at most.
 
     With `mistakes` by the most evidence, and at most that share of the labels, or about that, may be wrong.
+    Inputs that are `alike`, since nothing that comes with them tells them apart, may be taken for one.
     """
     from aalpy.learning_algs.general_passive.GeneralizedStateMerging import run_GSM
 
     sequences = sequences.take(slice(0, max(1, rows // sequences.x.shape[1])))
     valid = sequences.valid
     symbols, read = np.unique(rows_read(reads, sequences)[valid], axis=0, return_inverse=True)
-    given = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
+    read, given = read.reshape(-1), np.unique(sequences.y[valid], axis=0, return_inverse=True)[1].reshape(-1)
+    kinds = _kinds(read, given, valid) if alike else np.arange(len(symbols))
+    if alike and kinds.max() + 1 == len(symbols):
+        return None
     ends = np.cumsum(sequences.lengths)[:-1]
-    pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
+    pairs = zip(np.split(kinds[read], ends), np.split(given, ends), strict=True)
     charge(ROW * len(given))
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
     options = _exactly() if mistakes is None else _by_evidence(mistakes)
@@ -72,8 +83,37 @@ def merged(
             )
     except (_TooMany, ValueError):  # the latter: two sequences contradict each other
         return None
-    moves = _moves(found, len(symbols))
+    moves = _moves(found, int(kinds.max()) + 1)[:, kinds]
     return answered(reads, symbols, moves, sequences)
+
+
+def _kinds(read: np.ndarray, given: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """A number for each symbol, the same for those that come with the same labels, before, then and after, as
+    often as chance allows."""
+    labels = int(given.max()) + 1
+    around = np.full((valid.shape[0], valid.shape[1] + 2), labels)
+    around[:, 1:-1][valid] = given
+    now = around[:, 1:-1][valid]
+    if labels <= FEW_LABELS:
+        before, after = around[:, :-2][valid], around[:, 2:][valid]
+        now = (before * (labels + 1) + now) * (labels + 1) + after
+    what = np.unique(now, return_inverse=True)[1].reshape(-1)
+    counts = np.zeros((int(read.max()) + 1, int(what.max()) + 1))
+    np.add.at(counts, (read, what), 1)
+    kinds, found = np.zeros(len(counts), int), np.zeros((0, counts.shape[1]))
+    for symbol in np.argsort(-counts.sum(1), kind="stable"):
+        own = counts[symbol]
+        share = np.sqrt(found.sum(1, keepdims=True) / max(own.sum(), 1.0))
+        both = own + found
+        free = np.maximum((both > 0).sum(1) - 1, 1)
+        apart = np.divide((own * share - found / share) ** 2, both, out=np.zeros_like(both), where=both > 0)
+        excess = (apart.sum(1) - free) / np.sqrt(2 * free)
+        if len(found) and excess.min() < UNLIKE:
+            kinds[symbol] = int(excess.argmin())
+            found[kinds[symbol]] += own
+        else:
+            kinds[symbol], found = len(found), np.vstack([found, own])
+    return kinds
 
 
 def contradicts_itself(sequences: Sequences) -> bool:

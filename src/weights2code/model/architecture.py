@@ -9,16 +9,24 @@ whole table at once is what makes many small decisions cheap.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Annotated, Any
 
 from weights2code.errors import InputError
 from weights2code.heads import BUILT_IN, HEADS, HeadKind
-from weights2code.json_values import items, mapping, text, truth, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import items, text, whole
 
 #: Each size of an architecture that is read from a file, and its choices in all.
 MOST_SIZE = 100_000
+Size = Annotated[int, partial(whole, most=MOST_SIZE)]
+
+
+def _counts(data: Any, what: str) -> tuple[tuple[str, int], ...]:
+    """Kinds of heads with how many there are."""
+    pairs = (items(pair, what, 2) for pair in items(data, what))
+    return tuple((text(kind, what), whole(count, what, most=MOST_SIZE)) for kind, count in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +50,30 @@ class Architecture:
     own : names of kinds of heads of one's own, which were registered, and how many of each every layer has.
     """
 
-    channels: int = 1
-    outputs: int = 1
-    layers: int = 1
-    location: int = 0
-    pointer: int = 0
-    equality: int = 0
-    mean: int = 0
-    sum: int = 0
-    max: int = 0
-    min: int = 0
-    less: int = 0
-    at_most: int = 0
-    same: int = 0
-    at_least: int = 0
-    more: int = 0
-    submlps: int = 2
-    arity: int = 2
-    hidden: int = 16
-    bins: int = 8
-    width: int = 8
-    window: int = 8
-    past: int = 0
+    channels: Size = 1
+    outputs: Size = 1
+    layers: Size = 1
+    location: Size = 0
+    pointer: Size = 0
+    equality: Size = 0
+    mean: Size = 0
+    sum: Size = 0
+    max: Size = 0
+    min: Size = 0
+    less: Size = 0
+    at_most: Size = 0
+    same: Size = 0
+    at_least: Size = 0
+    more: Size = 0
+    submlps: Size = 2
+    arity: Size = 2
+    hidden: Size = 16
+    bins: Size = 8
+    width: Size = 8
+    window: Size = 8
+    past: Size = 0
     learned_start: bool = False
-    own: tuple[tuple[str, int], ...] = ()
+    own: Annotated[tuple[tuple[str, int], ...], _counts] = ()
 
     def __post_init__(self) -> None:
         for name, least in (("channels", 1), ("outputs", 1), ("arity", 1), ("hidden", 1), ("bins", 1),
@@ -105,22 +113,12 @@ class Architecture:
         return self.channels + layer * (self.heads + self.submlps)
 
     def to_dict(self) -> dict[str, Any]:
-        sizes = asdict(self)
-        return sizes if self.own else {name: size for name, size in sizes.items() if name != "own"}
+        return to_fields(self)
 
     @staticmethod
     def from_dict(data: Any) -> Architecture:
         """Inverse of `to_dict`; sizes that nobody could train are refused."""
-        given: dict[str, Any] = {
-            name: truth(size, name) if name == "learned_start" else whole(size, name, most=MOST_SIZE)
-            for name, size in mapping(data, "an architecture").items()
-            if name != "own"
-        }
-        pairs = [items(pair, "a kind of head") for pair in items(data.get("own", []), "heads of one's own")]
-        given["own"] = tuple(
-            (text(kind, "a kind of head"), whole(count, "heads", most=MOST_SIZE)) for kind, count in pairs
-        )
-        found = Architecture(**given)
+        found = from_fields(Architecture, data, "an architecture")
         if found.layers * (found.heads + found.submlps * found.arity) > MOST_SIZE:
             raise ValueError(f"an architecture has more than {MOST_SIZE} choices")
         return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 from jaxtyping import Float
@@ -20,6 +20,7 @@ from weights2code.heads import HEADS, RECENCY, HeadKind, Relation
 from weights2code.model.long_product import long_product
 
 
+@lru_cache(maxsize=64)
 def offset_basis(
     length: int, window: int, *, clip: bool, device: torch.device, dtype: torch.dtype
 ) -> Float[Tensor, "window pair"]:

@@ -91,7 +91,6 @@ class DiscreteTransformer(nn.Module):
         self.members = len(parameters["head"])
         self.leak: float | Tensor = 0.0  # slope of hidden units below zero, in training only
         self.wiring: Wiring = wiring(architecture)
-        self._basis_cache: dict[tuple[int, bool], Tensor] = {}
         for name, values in parameters.items():
             setattr(self, name, nn.Parameter(values))
         for name, values in masks.items():
@@ -141,8 +140,6 @@ class DiscreteTransformer(nn.Module):
 
     def hard_choices(self) -> Int[Tensor, "member row"]:
         """The index that each choice has settled on."""
-        if not self.choices.shape[1]:
-            return self.choices.new_zeros(self.members, 0).long()
         return self.masked_choices().argmax(-1)
 
     # -- masks: the paper's interventions, and smaller architectures inside a batched program ---------------
@@ -215,17 +212,9 @@ class DiscreteTransformer(nn.Module):
         self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD, first: int = 0
     ) -> Float[Tensor, "member output pos-{first} batch"]:
         """Predictions of every member, from position `first` on."""
-        return self.predict(self.stream(channels, sampling, first=first))
-
-    def predict(
-        self,
-        stream: Float[Tensor, "member variable pos batch"],
-        head: Float[Tensor, "member output variable_and_one"] | None = None,
-    ) -> Float[Tensor, "member output pos batch"]:
-        """The linear head on a finished stream."""
-        head = self.head if head is None else head
-        weight = head[..., :-1] * self.variable_mask[:, None, :]
-        out = long_product(weight, stream.flatten(2)) + head[..., -1:]
+        stream = self.stream(channels, sampling, first=first)
+        weight = self.head[..., :-1] * self.variable_mask[:, None, :]
+        out = long_product(weight, stream.flatten(2)) + self.head[..., -1:]
         return out.unflatten(-1, stream.shape[2:])
 
     def stream(
@@ -257,7 +246,7 @@ class DiscreteTransformer(nn.Module):
         `first`, so it is not computed there: in the paper's layout that is half of it.
         """
         if table is None:
-            table = self._sample(self.masked_choices(), sampling)
+            table = sample(self.masked_choices(), sampling)
         a = self.architecture
         shape = (channels.shape[1], channels.shape[2])
         charge(self._cost(table.shape[0], *shape))
@@ -317,13 +306,6 @@ class DiscreteTransformer(nn.Module):
         """Outputs of a layer's sub-MLPs from their hidden units."""
         return (long_product(self.output_weight[:, layer], hidden) + self.output_bias[:, layer]).squeeze(2)
 
-    def _sample(
-        self, logits: Float[Tensor, "*row option"], sampling: Sampling
-    ) -> Float[Tensor, "*row option"]:
-        if not logits.shape[1]:
-            return logits
-        return sample(logits, sampling)
-
     @staticmethod
     def _with_start(
         channels: Float[Tensor, "channel pos batch"], start: Float[Tensor, "member past"]
@@ -348,6 +330,8 @@ class DiscreteTransformer(nn.Module):
         """Outputs of a layer's heads from position `first` on, and the row of the next choice."""
         a = self.architecture
 
+        place: dict[str, Any] = {"device": flat.device, "dtype": flat.dtype}
+
         def read(rows: slice) -> Tensor:  # a slice: a list would be copied to the device at every step
             return long_product(table[:, rows, : flat.shape[1]], flat).unflatten(-1, shape)
 
@@ -355,7 +339,7 @@ class DiscreteTransformer(nn.Module):
         if n := a.location:
             values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
-            basis = self._basis(shape[0], flat, clip=False)
+            basis = attention.offset_basis(shape[0], a.window, clip=False, **place)
             outputs.append(attention.location_attention(offsets, values, basis, null)[:, :, first:])
             row += 2 * n
         for kind, n, before in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
@@ -373,9 +357,9 @@ class DiscreteTransformer(nn.Module):
                 scores,
                 self.relative_bias[:, layer, seekers].masked_fill(~self.offset_mask[:, None], -FORBIDDEN),
                 self.null_score[:, layer, seekers],
-                self._basis(shape[0], flat, clip=True),
+                attention.offset_basis(shape[0], a.window, clip=True, **place),
             )
-            outputs.append(attention.select_values(self._sample(scores, sampling), value))
+            outputs.append(attention.select_values(sample(scores, sampling), value))
             row += 3 * n
         for kind, facts in HEADS.items():  # what is computed of everything so far
             if facts.seeks or kind == "location" or not (n := a.count(kind)):
@@ -385,13 +369,3 @@ class DiscreteTransformer(nn.Module):
             outputs.append(attention.computed(kind)(*parts)[:, :, first:])
             row += roles * n
         return torch.cat(outputs, 1), row
-
-    def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:
-        key = (length, clip)
-        cached = self._basis_cache.get(key)
-        if cached is None or cached.device != like.device or cached.dtype != like.dtype:
-            cached = attention.offset_basis(
-                length, self.architecture.window, clip=clip, device=like.device, dtype=like.dtype
-            )
-            self._basis_cache[key] = cached
-        return cached

@@ -71,7 +71,7 @@ class Weights:
     def hard_choices(self) -> Int[np.ndarray, "member row"]:
         """The index that each choice has settled on."""
         logits = np.where(self.masks["choice_mask"], self.parameters["choices"], -np.inf)
-        return logits.argmax(-1) if logits.shape[1] else np.zeros((self.members, 0), int)
+        return logits.argmax(-1)
 
     def finite(self) -> Bool[np.ndarray, " member"]:
         """Whether all weights of each member are numbers."""
@@ -108,8 +108,7 @@ class Weights:
         )
         if architecture.pointer and not low < high:
             raise ValueError("pointer heads have no range of values")
-        # older files do not say
-        sharpness = float(number(header.get("sharpness", EQUALITY_SHARPNESS), "sharpness"))
+        sharpness = float(number(header["sharpness"], "sharpness"))
         members = whole(header["members"], "members", least=1)
         parameters, masks = (
             {name: _of_shape(tensors, f"{kind}.{name}", (members, *shape)) for name, shape in shapes.items()}

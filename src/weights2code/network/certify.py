@@ -256,7 +256,7 @@ def _proved(answer: Proved, program: Recurrence, trial: Trial, problem: Problem)
             positions = positions_below(program, problem.domains, limit, MOST_POSITIONS)
             power = limit.bit_length() - 1
             every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
-    method = f"{how} outputs stay {at_least(margin)} from the nearest rounding border, {order}"
+    method = f"{how} outputs stay {at_least(margin)} from where they would round otherwise, {order}"
     return NetworkCertificate(verdict, method, every, margin, error, None, trial.sequences, proof=answer)
 
 
@@ -293,7 +293,7 @@ def _different(example: Sequence, trial: Trial) -> NetworkCertificate:
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
     lengths = ", ".join(map(str, trial.lengths))
     method = f"{trial.sequences} sequences of length {lengths}; the largest difference is {trial.error:.3g}"
-    margin = trial.margin if problem.integer_outputs else None
+    margin = 0.5 - trial.error if problem.integer_outputs else None
     free = None if trial.free_running is None else _finite(trial.free_running)
     said = ("tested", method, f"lengths {lengths}", margin)
     return NetworkCertificate(*said, _finite(trial.error), free, trial.sequences)

@@ -85,14 +85,9 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
         taught = which == "taught" or (which is None and (path / TAUGHT).exists())
         path = path / (TAUGHT if taught else MODEL)
     trained = Trained.load(path)
-    member, rounded = trained.member or 0, trained.integer_outputs
+    member, rounded = 0, trained.integer_outputs
     if path.name == MODEL and path.with_name(CERTIFICATE).exists():
-        member, rounded = _compared(path.with_name(CERTIFICATE), member, trained.weights.members)
-    if rounded is None:
-        raise InputError(
-            f"{path} is of an older version and does not say whether outputs are whole numbers; "
-            "run `w2c extract` on its folder."
-        )
+        member, rounded = _compared(path.with_name(CERTIFICATE), trained.weights.members)
     layout = trained.layout
     names = [
         tuple(f"{letter}{i + 1}" for i in range(len(scales)))
@@ -103,12 +98,12 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
     return Network(weights, graph, rounded)
 
 
-def _compared(file: Path, usual: int, members: int) -> tuple[int, bool]:
+def _compared(file: Path, members: int) -> tuple[int, bool]:
     """The member that a certificate speaks of, and whether its outputs are rounded."""
     try:
         data = mapping(read_json(file), "a certificate")
         found = data.get("network") and NetworkCertificate.from_dict(data["network"])
-        member = usual if found is None or found.member is None else found.member
+        member = (found and found.member) or 0
         if member >= members:
             raise ValueError(f"there is no member {member}")
         return member, truth(data["program"]["integer_outputs"], "integer_outputs")

@@ -40,10 +40,6 @@ class Trial:
     #: Sequences that end where both are farthest apart, worst first.
     worst: tuple[Sequence, ...] = ()
 
-    @property
-    def margin(self) -> float:
-        return 0.5 - self.error
-
 
 def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Trial:
     """Compare on drawn sequences, and on those of the problem, as long as no output passes `LARGEST`."""

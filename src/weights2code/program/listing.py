@@ -102,6 +102,14 @@ def _words(explained: ExplainedGraph) -> dict[str, str]:
     return words
 
 
+def hypothesis_of(explained: ExplainedGraph, index: int) -> Hypothesis | None:
+    """What a node does if it is a head; what does not seek can do but one thing."""
+    node, found = explained.graph.nodes[index], explained.routers.get(index)
+    if isinstance(node, RouterNode) and not node.facts.seeks:
+        return next(hypotheses(node, 0))
+    return found.hypothesis if found else None
+
+
 class _Tokens(Machine):
     """The recurrence of one sequence of inputs and outputs, re-indexed, so that it runs free at any length.
 
@@ -128,7 +136,9 @@ class _Tokens(Machine):
             elif isinstance(node, OperatorNode):
                 definition = self.operator(node, name, lambda read: self.value(read, offset))
             else:
-                hypothesis = self._hypothesis(index, node)
+                hypothesis = hypothesis_of(self.explained, index)
+                if hypothesis is None:
+                    raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
                 operands = hypothesis.operands()
                 if operands is None:
                     raise NotExtracted(f"{node.name} goes over tokens of inputs and outputs alike.")
@@ -137,15 +147,6 @@ class _Tokens(Machine):
             self.step(name, definition)
             self.placed[index, offset] = name
         return self.placed[index, offset]
-
-    def _hypothesis(self, index: int, node: RouterNode) -> Hypothesis:
-        """What a head does; what does not seek can do but one thing."""
-        if not node.facts.seeks:
-            return next(hypotheses(node, 0))
-        found = self.explained.routers.get(index)
-        if found is None or found.hypothesis is None:
-            raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
-        return found.hypothesis
 
     def _token(self, channel: int, offset: int) -> Expr:
         """The input or output that a token is; a token is as wide as the wider of both, the rest is zero."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences, from_arrays
+from weights2code.data import Problem, from_arrays
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.graph import DiscreteGraph
@@ -33,31 +33,26 @@ def check_listing(text: str, graph: DiscreteGraph, problem: Problem, seed: int =
     InputError
         If the text is refused, fails while it runs, or gives other outputs than one a position.
     """
-    batches = _inputs(graph, problem, seed)
-    flat = [item[:, 0] if item.shape[1] == 1 else item for x in batches for item in x]
-    answers = iter(run_program(text, flat, timeout=120.0))
-    first = graph.layout.first_scored
+    sequences = _inputs(graph, problem, seed)
+    answers = run_program(text, [x[:, 0] if x.shape[1] == 1 else x for x in sequences], timeout=120.0)
     right = problem.validation.y[problem.validation.valid]
     error, scale = 0.0, float(np.abs(right).max(initial=0.0)) or 1.0
-    with np.errstate(all="ignore"):
-        for x in batches:
-            shape = (*x.shape[:2], len(graph.outputs))
-            own = [next(answers) for _ in x]
-            if any(answer.size != shape[1] * shape[2] for answer in own):
-                raise InputError("the program does not give its outputs at every position")
-            given = np.stack(own).reshape(shape)
-            finite = np.isfinite(given)
+    for x, answer in zip(sequences, answers, strict=True):
+        shape = len(x), len(graph.outputs)
+        if answer.size != shape[0] * shape[1]:
+            raise InputError("the program does not give its outputs at every position")
+        given = answer.reshape(shape)
+        finite = np.isfinite(given)
+        with np.errstate(all="ignore"):
             past = np.where(finite, np.floor(given + 0.5) if problem.integer_outputs else given, 0.0)
-            wanted = graph.run(from_arrays(x, past))
+            wanted = graph.run(from_arrays(x[None], past[None]))[0]
             off = np.abs(given - wanted) / np.maximum(np.abs(wanted) / scale, 1.0)
-            off = np.where(finite | np.isfinite(wanted), off, 0.0)
-            # after the first that is no number, all may be none
-            begun = np.logical_and.accumulate(finite.all(2), axis=1)
-            begun = np.concatenate([np.ones_like(begun[:, :1]), begun[:, :-1]], 1)
-            off = np.where(np.isnan(off), np.inf, off)[:, first:][begun[:, first:]]
-            error = max(error, float(off.max(initial=0.0)))
-    lengths = tuple(dict.fromkeys(x.shape[1] for x in batches))
-    return Listing(error, scale, lengths, len(flat))
+        off = np.where(finite | np.isfinite(wanted), off, 0.0)
+        # after the first that is no number, all may be none
+        begun = np.append(True, np.logical_and.accumulate(finite.all(1))[:-1])
+        begun[: graph.layout.first_scored] = False
+        error = max(error, float(np.where(np.isnan(off), np.inf, off)[begun].max(initial=0.0)))
+    return Listing(error, scale, tuple(sorted(set(map(len, sequences)))), len(sequences))
 
 
 def listing_problems(text: str, explained: ExplainedGraph, problem: Problem) -> str:
@@ -73,7 +68,7 @@ def listing_problems(text: str, explained: ExplainedGraph, problem: Problem) -> 
 
 
 def _inputs(graph: DiscreteGraph, problem: Problem, seed: int) -> list[np.ndarray]:
-    """Fresh sequences of several lengths; of own data those that are there, and their beginnings.
+    """Fresh sequences (T, columns) of several lengths; of own data those that are there, and beginnings.
 
     In `concat` the network is made for one length.
     """
@@ -82,16 +77,8 @@ def _inputs(graph: DiscreteGraph, problem: Problem, seed: int) -> list[np.ndarra
         lengths = [1, *(max(length, min(times * length, LONGEST)) for times in TIMES)]
         lengths = [length] if graph.layout.name == "concat" else lengths
         rng = np.random.default_rng(seed)
-        return [problem.sampler(rng, SEQUENCES, some) for some in dict.fromkeys(lengths)]
-    own = (data for data in (problem.validation, problem.held_out) if data is not None)
-    return [batch for data in own for batch in _own(data, max(length, LONGEST))]
-
-
-def _own(data: Sequences, longest: int) -> list[np.ndarray]:
-    """Some sequences as long as they are, and the first position of each."""
-    by_length: dict[int, list[np.ndarray]] = {}
-    for x, length in zip(data.x[:SEQUENCES], data.lengths[:SEQUENCES], strict=True):
-        cut = min(int(length), longest)
-        by_length.setdefault(cut, []).append(x[:cut])
-    batches = [np.stack(some) for _, some in sorted(by_length.items())]
-    return [np.stack([x[:1] for x in data.x[:SEQUENCES]]), *batches]
+        return [x for some in dict.fromkeys(lengths) for x in problem.sampler(rng, SEQUENCES, some)]
+    parts = [data for data in (problem.validation, problem.held_out) if data is not None]
+    most = max(length, LONGEST)
+    own = [(x, n) for data in parts for x, n in zip(data.x[:SEQUENCES], data.lengths, strict=False)]
+    return [*(x[:1] for x, _ in own), *(x[: min(int(n), most)] for x, n in own)]

@@ -11,12 +11,14 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from weights2code import json_values
 from weights2code.data import Regime
-from weights2code.json_values import items, mapping, name, names, text, truth
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import mapping, text
 from weights2code.language import (
     Domain,
     OverAll,
@@ -34,11 +36,11 @@ from weights2code.language.python_source import formula_lines, identifier, pytho
 class Origin(StrEnum):
     """Which route led to a program."""
 
-    ROWS = "regressed from what the rows show to be enough"
-    LEAVES = "regressed from the live leaves"
-    CUTS = "read from the network, cut by cut"
-    NODES = "composed of the live nodes"
-    MAJORITIES = "regressed from majorities of the rows"
+    ROWS = "found in the rows, which show what decides the output"
+    LEAVES = "found in the values that the trained network reads"
+    CUTS = "read from parts of the trained network"
+    NODES = "put together from every part of the trained network"
+    MAJORITIES = "found in what most of the rows say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Program:
     array([1., 1., 0., 1.])
     """
 
-    name: str
+    name: Annotated[str, json_values.name]
     recurrence: Recurrence
     domains: tuple[Domain, ...]
     integer_outputs: bool = False
@@ -86,7 +88,7 @@ class Program:
     regime: Regime = Regime.EXACT
     verdict: str = "not verified"
     output_categories: Mapping[str, tuple[Category, ...]] = field(default_factory=dict)
-    output_truths: tuple[str, ...] = ()
+    output_truths: Annotated[tuple[str, ...], json_values.names] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -183,7 +185,8 @@ class Program:
     @property
     def how(self) -> str:
         """How it was found, in a few words."""
-        return ", ".join(filter(None, (self.origin, "under noise" * self.under_noise)))
+        noise = "its constants have as many digits as the noise allows"
+        return "; ".join(filter(None, (self.origin, noise * self.under_noise)))
 
     @property
     def under_noise(self) -> bool:
@@ -223,38 +226,21 @@ class Program:
         return f"{self.formula()}\n\n{self.source()}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form."""
-        texts = {name: list(texts) for name, texts in self.output_categories.items()}
-        known = {"output_categories": texts, "output_truths": list(self.output_truths)}
-        return {
-            "name": self.name,
-            "recurrence": self.recurrence.to_dict(),
-            "domains": [domain.to_dict() for domain in self.domains],
-            "integer_outputs": self.integer_outputs,
-            "origin": self.origin,
-            "regime": str(self.regime),
-            "verdict": self.verdict,
-            **{name: value for name, value in known.items() if value},
-        }
+        """JSON form, without what no text or truth value asks for."""
+        told = to_fields(self, regime=str(self.regime))
+        return {name: value for name, value in told.items() if value or name not in _FOR_WORDS}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Program:
         """Inverse of `to_dict`."""
         data = mapping(data, "a program")
-        return Program(
-            name(data["name"], "the name of a program"),
-            Recurrence.from_dict(data["recurrence"]),
-            tuple(Domain.from_dict(domain) for domain in items(data["domains"], "the domains")),
-            truth(data["integer_outputs"], "integer_outputs"),
-            text(data["origin"], "the origin"),
-            Regime(text(data.get("regime", Regime.EXACT), "the regime")),
-            text(data["verdict"], "the verdict"),
-            {
-                key: read_categories(texts)
-                for key, texts in mapping(data.get("output_categories", {}), "output_categories").items()
-            },
-            names(data.get("output_truths", []), "output_truths"),
-        )
+        regime = Regime(text(data.get("regime", Regime.EXACT), "the regime"))
+        words = mapping(data.get("output_categories", {}), "output_categories")
+        known = {name: read_categories(texts) for name, texts in words.items()}
+        return from_fields(Program, data, "a program", _FOR_WORDS, regime=regime, output_categories=known)
+
+
+_FOR_WORDS = ("output_categories", "output_truths")
 
 
 def total_lines(text: str) -> int:

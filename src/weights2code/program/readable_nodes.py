@@ -3,9 +3,8 @@
 Scales come off, which are powers of two. A head that seeks by content is an offset or an extremum where its
 scores make that certain, at every length: the worst score of what it should select beats the best of
 everything else. A sub-MLP is a formula where that holds on all values that its operands can have; else units
-that never bend there are summed up, and those that never act are left out. A function of two pairs of values
-that the output head alone reads is one crisp function and a weighted sum of them, which goes to the head.
-Everything is added up in a fixed order, so that every machine writes the same digits.
+that never bend there are summed up, and those that never act are left out. Everything is added up in a
+fixed order, so that every machine writes the same digits.
 """
 
 from __future__ import annotations
@@ -31,14 +30,10 @@ from weights2code.language import Expr, Var, evaluate, op
 from weights2code.language.scores import encode
 from weights2code.symbolic.relu_readoff import piecewise_readoff
 
-#: Exact: off by so much of the largest value, which is rounding. What is left of a sum whose terms cancel.
-EXACT, CANCELLED = 1e-12, 1e-15
+#: Exact: off by so much of the largest value, which is rounding.
+EXACT = 1e-12
 #: A score that is larger by so much of the largest is larger, whatever rounding does.
 CERTAIN = 1e-9
-#: A head's weight of less than this share of the operator's own counts as none.
-NEGLIGIBLE = 1e-3
-#: Functions of two operands that listings name, the plainest first.
-CRISP = ("ne", "mul", "max", "eq", "gt", "lt", "ge", "le", "min")
 
 
 def readable(explained: ExplainedGraph, problem: Problem) -> tuple[DiscreteGraph, dict[int, Written]]:
@@ -85,18 +80,12 @@ def unit_of(node: RouterNode, units: np.ndarray) -> float | None:
     return compared.pop() if len(compared) == 1 else None if compared else 1.0
 
 
-def _sum(one: float, other: float) -> float:
-    """The sum of two numbers, 0 where all that is left of them is rounding."""
-    total = one + other
-    return 0.0 if abs(total) <= CANCELLED * max(abs(one), abs(other)) else total
-
-
 class _Rewriting:
     """The nodes in their order, with what each may hold as it is written."""
 
     def __init__(self, explained: ExplainedGraph, graph: DiscreteGraph, problem: Problem) -> None:
         self.fits, self.graph = explained.operators, graph
-        self.nodes, self.head = list(graph.nodes), graph.head.copy()
+        self.nodes = list(graph.nodes)
         self.formulas: dict[int, Written] = {}
         machine, names = machine_of(graph, whole=problem.integer_outputs), Machine(graph).names
         steps = {step.name for step in machine.steps}
@@ -125,7 +114,7 @@ class _Rewriting:
                 self._operator(index, node)
             elif isinstance(node, RouterNode):
                 self._router(index, node)
-        return replace(self.graph, nodes=tuple(self.nodes), head=self.head), self.formulas
+        return replace(self.graph, nodes=tuple(self.nodes)), self.formulas
 
     def _router(self, index: int, node: RouterNode) -> None:
         """What a head may hold; what it copies of a sub-MLP is known to rounding only."""
@@ -220,10 +209,6 @@ class _Rewriting:
                 if written is not None and np.abs(on_rows(written) - values).max() <= rounding:
                     self.formulas[index] = written, 0.0
                     return
-        read = any(index in self.nodes[reader].used() for reader in self.needed)
-        if rows.shape == (4, 2) and not read and np.isfinite(values).all():
-            listed = [(op(name, *names), on_rows(op(name, *names))) for name in CRISP]
-            self._of_two_pairs(index, used, rows, values, rounding, listed)
 
     def _rows(self, used: list[int]) -> np.ndarray | None:
         """All that the operands hold together, one a row; None where that cannot be told."""
@@ -233,38 +218,3 @@ class _Rewriting:
             return np.unique(np.stack([self.columns[operand] for operand in used], 1), axis=0)
         held = [self.possible[operand].values for operand in used]
         return combinations([some for some in held if some is not None]) if None not in held else None
-
-    def _of_two_pairs(
-        self, index: int, used: list[int], rows: np.ndarray, values: np.ndarray, rounding: float,
-        listed: list[tuple[Expr, np.ndarray]],
-    ) -> None:  # fmt: skip
-        """Two operands of two values each: any function is one crisp function and a sum of the two, which the
-        output head takes over. The one is taken that leaves it least to add."""
-        found = []
-        for formula, crisp in listed:
-            if not _twist(crisp):
-                continue  # itself a sum of the two
-            factor = _twist(values) / _twist(crisp)
-            rest = values - factor * crisp
-            with np.errstate(all="ignore"):  # rows that are no two pairs divide by zero
-                shares = (rest[[2, 1]] - rest[0]) / (rows[[2, 1], [0, 1]] - rows[0])
-            constant = float(rest[0] - shares[0] * rows[0, 0] - shares[1] * rows[0, 1])
-            again = constant + shares[0] * rows[:, 0] + shares[1] * rows[:, 1] + factor * crisp
-            if np.abs(again - values).max() <= rounding and abs(factor) > rounding:
-                rest = self.head[:, index, None] * shares + self.head[:, used]
-                small = NEGLIGIBLE * np.abs(self.head[:, index, None] * factor)
-                found.append((int((np.abs(rest) > small).sum()), constant, factor, shares, formula))
-        if not found:
-            return
-        _, constant, factor, shares, formula = min(found, key=lambda one: one[0])
-        self.formulas[index] = formula, 0.0
-        for row in self.head:
-            for place, share in zip((*used, -1), (*shares, constant), strict=True):
-                row[place] = _sum(row[place], row[index] * share)
-            own = row[index] * factor
-            row[index] = own if _sum(own, -1.0) else 1.0  # not 0.9999999999999999
-
-
-def _twist(values: np.ndarray) -> float:
-    """What a function of two pairs of values has that no sum of its operands has."""
-    return float(values[0] - values[1] - values[2] + values[3])

@@ -19,14 +19,13 @@ from weights2code import tasks
 from weights2code.data import FileSource, Problem, Sequences, from_arrays
 from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph, match_heads
-from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.alternatives import Alternative
 from weights2code.extraction.attempt import Attempt
-from weights2code.json_values import items, number, text
+from weights2code.json_fields import from_fields
 from weights2code.language.categories import in_words
 from weights2code.program import Program
 from weights2code.recheck import certified_again
-from weights2code.results import Outcome, read_run
+from weights2code.results import Outcome, StoredRun, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.simplify.thresholds import Gap, gaps_in
 from weights2code.source import Source
@@ -59,6 +58,18 @@ class Missed:
     rows: tuple[tuple[Any, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A line of `metrics.jsonl`: the rung, and what is drawn of each member; None is what is no number."""
+
+    stage: str
+    temperature: float
+    soft_loss: tuple[float | None, ...]
+    hard_loss: tuple[float | None, ...]
+    discrepancy: tuple[float | None, ...]
+    agreement: tuple[float | None, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """Everything that the page shows; None and empty values are left out of it.
@@ -79,7 +90,7 @@ class Contents:
     config: tuple[tuple[str, str], ...]
     message: str
     attempts: tuple[Attempt, ...]
-    epochs: tuple[dict[str, Any], ...]
+    epochs: tuple[Epoch, ...]
     program: Program | None = None
     certificate: Certificate | None = None
     listing: str = ""
@@ -128,20 +139,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         again, broken = certified_again(stored, problem, folder)
         program, certificate = again.program, again.certificate
     notes += [f"A link of the chain is broken: {broken}."] if broken else []
-    graph, operators = stored.graph, stored.formulas or {}
-    values = valid = None
-    routers: dict[int, RouterMatch] = {}
-    if problem is not None:
-        matched = match_heads(graph, problem.validation.take(slice(0, SEQUENCES)))
-        values, routers = matched.values, matched.routers
-        if not matched.finite:
-            raise InputError(
-                f"{folder.file(GRAPH)} computes what are no numbers; make it again with "
-                f"`w2c extract {folder.path}`."
-            )
-        concat = graph.layout.name == "concat"
-        valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
-        operators = operators or matched.explain(problem, EXPLANATION_EFFORT).operators
+    of_data = {} if problem is None else _of_data(folder, stored, problem, program)
     return Contents(
         message=certificate.explain(),
         attempts=stored.attempts,
@@ -149,16 +147,31 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         notes=tuple(notes),
         program=program,
         certificate=certificate,
-        listing=_listing(folder),
-        explained=ExplainedGraph(graph, routers, operators),
-        values=values,
-        valid=valid,
-        fresh=_fresh(problem and problem.asked),
-        missed=None if problem is None else _missed(program, problem.asked),
-        gaps=() if problem is None else tuple(gaps_in(problem.asked, program.recurrence)),
+        listing=folder.read_text(PROGRAM_RAW) if folder.has(PROGRAM_RAW) else "",
         checked=problem is not None or outcome is not None,
-        **common,
+        **{"explained": ExplainedGraph(stored.graph, {}, stored.formulas or {}), **of_data, **common},
     )
+
+
+def _of_data(folder: RunFolder, stored: StoredRun, problem: Problem, program: Program) -> dict[str, Any]:
+    """What needs the data: heads matched, formulas that are not stored, predictions, what is missed."""
+    graph, asked = stored.graph, problem.asked
+    matched = match_heads(graph, problem.validation.take(slice(0, SEQUENCES)))
+    if not matched.finite:
+        raise InputError(
+            f"{folder.file(GRAPH)} computes what are no numbers; make it again with "
+            f"`w2c extract {folder.path}`."
+        )
+    concat = graph.layout.name == "concat"
+    operators = stored.formulas or matched.explain(problem, EXPLANATION_EFFORT).operators
+    return {
+        "explained": ExplainedGraph(graph, matched.routers, operators),
+        "values": matched.values,
+        "valid": np.ones(matched.values.shape[:2], bool) if concat else matched.sequences.valid,
+        "fresh": _fresh(asked),
+        "missed": _missed(program, asked),
+        "gaps": tuple(gaps_in(asked, program.recurrence)),
+    }
 
 
 def about(source: Source) -> str:
@@ -178,30 +191,18 @@ def about(source: Source) -> str:
     return f"Task: {task.description}. Inputs {columns}."
 
 
-def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
+def read_metrics(folder: RunFolder) -> tuple[Epoch, ...]:
     """The lines of `metrics.jsonl`; what is not a record of an epoch is refused."""
     if not folder.has(METRICS):
         return ()
-    file = folder.file(METRICS)
     try:
-        content = folder.read_text(METRICS, LARGEST_FILE)
-        lines = [json.loads(line) for line in content.splitlines() if line.strip()]
-        whole = all(_is_epoch(line) for line in lines)
+        lines = folder.read_text(METRICS, LARGEST_FILE).splitlines()
+        return tuple(from_fields(Epoch, json.loads(line), "an epoch") for line in lines if line.strip())
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        whole = False
-    if not whole:
-        raise InputError(f"{file} is corrupt (a line is not a record of an epoch); it was left untouched.")
-    return tuple(lines)
-
-
-def _is_epoch(line: dict[str, Any]) -> bool:
-    """Whether a line has what the curves are drawn from; null is a loss that is not a number."""
-    text(line["stage"], "a stage")
-    for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
-        for value in items(line[name], name):
-            if value is not None:
-                number(value, name)
-    return number(line["temperature"], "a temperature") >= 0
+        file = folder.file(METRICS)
+        raise InputError(
+            f"{file} is corrupt (a line is not a record of an epoch); it was left untouched."
+        ) from None
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
@@ -212,16 +213,8 @@ def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
     return (*pairs, *((k, str(v)) for k, v in other.items() if k not in ("seed", "recipe")))
 
 
-def _listing(folder: RunFolder) -> str:
-    if not folder.has(PROGRAM_RAW):
-        return ""
-    return folder.read_text(PROGRAM_RAW)
-
-
-def _fresh(problem: Problem | None) -> Sequences | None:
+def _fresh(problem: Problem) -> Sequences:
     """Sequences four times as long as in training where they can be had, else those that were kept back."""
-    if problem is None:
-        return None
     if problem.sampler is not None and problem.reference is not None:
         x = problem.sampler(np.random.default_rng(1), FRESH, 4 * problem.length)
         return from_arrays(x, problem.reference.run(x))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weights2code.language import Const, Expr, Op, Var, formula
+from weights2code.language import Const, Expr, Op, Var
 from weights2code.language.categories import spoken
 from weights2code.program import Program
-from weights2code.report.node_names import indexed
 
 #: Cases from which on a table is easier to read than a formula.
 FEWEST = 3
-_SIGNS = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
+_SIGNS = {"ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
@@ -33,9 +32,9 @@ def decisions(program: Program) -> list[Decisions]:
         rest = step.definition
         while isinstance(rest, Op) and rest.name == "where":
             condition, gives, rest = rest.args
-            cases.append((_tests(condition), formula(gives, indexed)))
+            cases.append((_tests(condition), str(gives)))
         if isinstance(rest, Expr) and len(cases) + 1 >= FEWEST:
-            cases.append(({}, formula(rest, indexed)))
+            cases.append(({}, str(rest)))
             tested = dict.fromkeys(what for tests, _ in cases for what in tests)
             found.append(Decisions(step.name, tuple(tested), tuple(cases)))
     return found
@@ -59,12 +58,19 @@ def _all_of(condition: Expr) -> list[Expr]:
 def _test(test: Expr, *, holds: bool) -> tuple[str, str]:
     if isinstance(test, Op) and test.name == "not":
         return _test(test.args[0], holds=not holds)
-    if isinstance(test, Op) and test.name in _SIGNS:
+    if isinstance(test, Op) and test.name in _OPPOSITE:
         left, right, sign = *test.args, test.name
         if isinstance(left, Const):
             left, right = right, left
             sign = _TURNED.get(sign, sign)
         if isinstance(left, Var) and isinstance(right, (Const, Var)):
             sign = sign if holds else _OPPOSITE[sign]
-            return indexed(left), f"{_SIGNS[sign]} {formula(right, indexed)}"
-    return formula(test, indexed), "holds" if holds else "does not hold"
+            what = str(right)
+            return called(left), what if sign == "eq" else f"{_SIGNS[sign]} {what}"
+    return str(test), "holds" if holds else "does not hold"
+
+
+def called(variable: Var) -> str:
+    """A quantity as the head of a column."""
+    before = f", {variable.lag} row{'s' * (variable.lag > 1)} before"
+    return variable.name + before * bool(variable.lag)

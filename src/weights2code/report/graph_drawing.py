@@ -18,8 +18,9 @@ from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import node_variable
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Var, formula
-from weights2code.report.graph_layout import Box, Layout, place
-from weights2code.report.node_names import hypothesis_of, indexed, readable, short_name
+from weights2code.program.listing import hypothesis_of
+from weights2code.report.graph_layout import Box, Layout, Placed, place
+from weights2code.report.node_names import readable, short_name
 from weights2code.report.svg import Drawing, n, number, text
 
 #: Widths in pixels and, for what is written inside, in letters.
@@ -29,16 +30,28 @@ LINE_HEIGHT, PADDING = 15.0, 9.0
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is written on a node: a small heading, then lines; `full` is the text before it was cut."""
+    """What is written on a node: a small heading, and a text, of which as much is shown as has room."""
 
     heading: str
-    lines: tuple[str, ...]
     full: str
-    live: bool
+    kind: str = "node"
 
     @property
-    def height(self) -> float:
-        return PADDING * 2 + 9 + LINE_HEIGHT * len(self.lines) if self.live else 24.0
+    def live(self) -> bool:
+        return self.kind != "node dead"
+
+    @property
+    def lines(self) -> list[str]:
+        if not self.live:
+            return []
+        lines = textwrap.wrap(self.full, LETTERS, break_long_words=True) or [""]
+        cut = lines[LINES - 1 :]
+        return lines if len(cut) < 2 else [*lines[: LINES - 1], f"{cut[0][: LETTERS - 2].rstrip()} …"]
+
+    def box(self, key: str, column: int, reads: Iterable[int]) -> Box:
+        height = PADDING * 2 + 9 + LINE_HEIGHT * len(self.lines) if self.live else 24.0
+        sources = tuple(str(node) for node in dict.fromkeys(reads))
+        return Box(key, column, LIVE_WIDTH if self.live else DEAD_WIDTH, height, sources, not self.live)
 
 
 def graph_drawing(explained: ExplainedGraph) -> Drawing:
@@ -46,42 +59,23 @@ def graph_drawing(explained: ExplainedGraph) -> Drawing:
     graph = explained.graph
     live = set(graph.live())
     column_of, headings = _columns(graph)
-    cards = [_card(explained, index, index in live) for index in range(len(graph.nodes))]
-    boxes = [
-        Box(
-            str(index),
-            column_of[index],
-            LIVE_WIDTH if card.live else DEAD_WIDTH,
-            card.height,
-            _reads(graph.nodes[index].used() if card.live else graph.nodes[index].sources()),
-            not card.live,
-        )
-        for index, card in enumerate(cards)
-    ]
-    last = len(headings) - 1
-    outputs = {f"out{row}": _output_card(explained, row) for row in range(len(graph.outputs))}
-    for row, (key, card) in enumerate(outputs.items()):
+    written, boxes = dict[str, Card](), list[Box]()
+    for index, node in enumerate(graph.nodes):
+        card = written[str(index)] = _card(explained, index, index in live)
+        reads = node.used() if card.live else node.sources()
+        boxes.append(card.box(str(index), column_of[index], reads))
+    for row in range(len(graph.outputs)):
+        card = written[f"out{row}"] = _output_card(explained, row)
         reads = np.flatnonzero(graph.head[row, :-1]).tolist()
-        boxes.append(Box(key, last, LIVE_WIDTH, card.height, _reads(reads)))
+        boxes.append(card.box(f"out{row}", len(headings) - 1, reads))
     layout = place(boxes, top=34.0)
-    written = {**{str(i): card for i, card in enumerate(cards)}, **outputs}
-    body = _edges(boxes, layout) + "".join(_box(layout, key, card) for key, card in written.items())
+    body = _edges(boxes, layout)
+    body += "".join(_box(layout.of(box), written[box.key]) for box in boxes)
     for (left, _), heading in zip(layout.columns, headings, strict=True):
         body += text(left, 16, heading, "panel-title")
-    dead = len(cards) - len(live)
-    return Drawing(
-        "graph",
-        round(layout.width),
-        round(layout.height),
-        body,
-        "Computation graph",
-        f"{len(live)} live and {dead} unused nodes. "
-        + " ".join(f"{card.heading}: {card.full[:200]}." for card in written.values() if card.live),
-    )
-
-
-def _reads(nodes: Iterable[int]) -> tuple[str, ...]:
-    return tuple(str(node) for node in dict.fromkeys(nodes))
+    told = f"{len(live)} nodes that matter and {len(graph.nodes) - len(live)} that do not. "
+    told += " ".join(f"{card.heading}: {card.full[:200]}." for card in written.values() if card.live)
+    return Drawing("graph", round(layout.width), round(layout.height), body, "Computation graph", told)
 
 
 def _columns(graph: DiscreteGraph) -> tuple[list[int], list[str]]:
@@ -102,7 +96,7 @@ def _card(explained: ExplainedGraph, index: int, live: bool) -> Card:
     node = explained.graph.nodes[index]
     heading = f"V{index}" + (f" · {node.name.split('_')[-1]}" if "_L" in node.name else "")
     if not live:
-        return Card(heading, (), "unused", False)
+        return Card(heading, "unused", "node dead")
     if isinstance(node, ChannelNode):
         full = short_name(explained, index)
         full = node.label if full == f"V{index}" else full
@@ -110,7 +104,7 @@ def _card(explained: ExplainedGraph, index: int, live: bool) -> Card:
         full = operator_words(explained, index)
     else:
         full = _router_words(explained, index, node)
-    return Card(heading, _wrapped(full), full, True)
+    return Card(heading, full)
 
 
 def operator_words(explained: ExplainedGraph, index: int) -> str:
@@ -123,7 +117,7 @@ def operator_words(explained: ExplainedGraph, index: int) -> str:
     own = {node_variable(i) for i in range(len(graph.nodes))} - {Var(name) for name in graph.inputs}
 
     def write(variable: Var) -> str:
-        return variable.name if variable in own else indexed(variable)
+        return variable.name if variable in own else str(variable)
 
     return formula(readable(explained, fit, 3), write).replace(" - ", " − ")
 
@@ -147,39 +141,31 @@ def _output_card(explained: ExplainedGraph, row: int) -> Card:
         part = f"{size} {name}".strip() if size != "1" or not name else name
         sign = "−" if weight < 0 else "+"
         words += f" {sign} {part}" if words else f"{'−' if weight < 0 else ''}{part}"
-    return Card(f"{graph.outputs[row]}[t]", _wrapped(words or "0"), words or "0", True)
-
-
-def _wrapped(words: str) -> tuple[str, ...]:
-    lines = textwrap.wrap(words, LETTERS, break_long_words=True) or [""]
-    if len(lines) > LINES:
-        lines = [*lines[: LINES - 1], lines[LINES - 1][: LETTERS - 2].rstrip() + " …"]
-    return tuple(lines)
+    return Card(f"{graph.outputs[row]}[t]", words or "0", "node out")
 
 
 def _edges(boxes: list[Box], layout: Layout) -> str:
     """Dead edges first, so that they lie below."""
-    column = {box.key: box.column for box in boxes}
+    named = {box.key: box for box in boxes}
     quiet, loud = [], []
     for box in boxes:
-        end = layout.boxes[box.key]
-        near = sorted(box.reads, key=lambda source: layout.height_at(source, column[source], box.column - 1))
-        for slot, source in enumerate(near):
-            arrival = end.top + end.height * (slot + 1) / (len(box.reads) + 1)
-            kind = "edge dead" if box.quiet else "edge"
-            path = layout.edge(source, column[source], box.key, box.column, arrival)
-            (quiet if box.quiet else loud).append(f'<path class="{kind}" d="{path}"/>')
-            if not box.quiet:
+        end, sources = layout.of(box), [named[key] for key in box.reads]
+        sources.sort(key=lambda source: layout.height_at(source, box.column - 1))
+        for slot, source in enumerate(sources):
+            arrival = end.top + end.height * (slot + 1) / (len(sources) + 1)
+            path = layout.edge(source, box, arrival)
+            if box.quiet:
+                quiet.append(f'<path class="edge dead" d="{path}"/>')
+            else:
+                loud.append(f'<path class="edge" d="{path}"/>')
                 loud.append(f'<circle class="port" cx="{n(end.left)}" cy="{n(arrival)}" r="2.4"/>')
     return "".join(quiet) + "".join(loud)
 
 
-def _box(layout: Layout, key: str, card: Card) -> str:
-    at = layout.boxes[key]
-    kind = "node out" if key.startswith("out") else "node" if card.live else "node dead"
+def _box(at: Placed, card: Card) -> str:
     parts = [
         f"<g><title>{escape(f'{card.heading}: {card.full}')}</title>"
-        f'<rect class="{kind}" x="{n(at.left)}" y="{n(at.top)}" width="{n(at.width)}" '
+        f'<rect class="{card.kind}" x="{n(at.left)}" y="{n(at.top)}" width="{n(at.width)}" '
         f'height="{n(at.height)}" rx="3"/>'
     ]
     heading = "node-name" if card.live else "node-name faint"

@@ -44,29 +44,31 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places of the boxes, the lanes of each source by column, and the size of the whole."""
+    """Where each box stands in its own column, and its lane in later ones; left and width of the columns, and
+    the size of the whole."""
 
-    boxes: Mapping[str, Placed]
-    lanes: Mapping[tuple[str, int], Placed]
+    placed: Mapping[tuple[str, int], Placed]
     columns: tuple[tuple[float, float], ...]
     width: float
     height: float
 
-    def height_at(self, source: str, first: int, column: int) -> float:
-        """How high the value of a source passes a column."""
-        lane = self.lanes.get((source, column)) if column > first else None
-        return (lane or self.boxes[source]).middle
+    def of(self, box: Box) -> Placed:
+        return self.placed[box.key, box.column]
 
-    def edge(self, source: str, first: int, target: str, last: int, arrival: float) -> str:
+    def height_at(self, source: Box, column: int) -> float:
+        """How high the value of a source passes a column."""
+        return self.placed.get((source.key, column), self.of(source)).middle
+
+    def edge(self, source: Box, target: Box, arrival: float) -> str:
         """A path from the source, along its lanes, to the left side of the target at height `arrival`."""
-        at = self.boxes[source]
+        at = self.of(source)
         path = f"M{at.right:.1f} {at.middle:.1f}"
-        for column in range(first + 1, last):
-            lane = self.lanes.get((source, column))
+        for column in range(source.column + 1, target.column):
+            lane = self.placed.get((source.key, column))
             if lane is not None:
                 path += _curve(at, lane.left, lane.middle) + f"H{lane.right:.1f}"
                 at = lane
-        return path + _curve(at, self.boxes[target].left, arrival)
+        return path + _curve(at, self.of(target).left, arrival)
 
 
 def _curve(start: Placed, to_x: float, to_y: float) -> str:
@@ -76,51 +78,38 @@ def _curve(start: Placed, to_x: float, to_y: float) -> str:
 
 def place(boxes: Sequence[Box], top: float) -> Layout:
     """Order each column by where its sources stand, then stack it around the middle."""
-    by_key = {box.key: box for box in boxes}
-    count = max(box.column for box in boxes) + 1
-    reach: dict[str, int] = {}
+    number = {box.key: i for i, box in enumerate(boxes)}
+    loud = [(source, box.column) for box in boxes if not box.quiet for source in box.reads]
+    columns: list[list[Box]] = [[] for _ in range(max(box.column for box in boxes) + 1)]
     for box in boxes:
-        if not box.quiet:
-            for source in box.reads:
-                reach[source] = max(reach.get(source, 0), box.column)
-    columns: list[list[tuple[str, bool]]] = [[] for _ in range(count)]
-    for box in boxes:
-        columns[box.column].append((box.key, False))
-        for column in range(box.column + 1, reach.get(box.key, 0)):
-            columns[column].append((box.key, True))
+        last = max((column for source, column in loud if source == box.key), default=0)
+        for column in columns[box.column : max(last, box.column + 1)]:
+            column.append(box)
     rank: dict[tuple[str, int], float] = {}
     for index, column in enumerate(columns):
 
-        def order(item: tuple[str, bool], index: int = index) -> tuple[bool, float]:
-            key, lane = item
-            box = by_key[key]
-            if lane:
-                return False, rank[key, index - 1]
-            before = [rank[s, index - 1] for s in box.reads if (s, index - 1) in rank]
-            return box.quiet, sum(before) / len(before) if before else float(list(by_key).index(key))
+        def order(box: Box, index: int = index) -> tuple[bool, float]:
+            if box.column < index:
+                return False, rank[box.key, index - 1]
+            before = [rank[source, index - 1] for source in box.reads if (source, index - 1) in rank]
+            return box.quiet, sum(before) / len(before) if before else float(number[box.key])
 
         column.sort(key=order)
-        for position, (key, _) in enumerate(column):
-            rank[key, index] = position / max(len(column) - 1, 1)
+        rank.update({(box.key, index): i / max(len(column) - 1, 1) for i, box in enumerate(column)})
     heights = [
-        sum((LANE if lane else by_key[key].height) + ROW_GAP for key, lane in column) - ROW_GAP
-        for column in columns
+        [box.height if box.column == index else LANE for box in column]
+        for index, column in enumerate(columns)
     ]
-    tallest = max(heights)
-    placed: dict[str, Placed] = {}
-    lanes: dict[tuple[str, int], Placed] = {}
+    totals = [sum(column) + ROW_GAP * (len(column) - 1) for column in heights]
+    placed: dict[tuple[str, int], Placed] = {}
     spans, left = [], MARGIN
     for index, column in enumerate(columns):
-        own = [by_key[key].width for key, lane in column if not lane]
-        width = max(own, default=20.0)
-        y = top + (tallest - heights[index]) / 2
-        for key, lane in column:
-            height = LANE if lane else by_key[key].height
-            if lane:
-                lanes[key, index] = Placed(left, y, width, height)
-            else:
-                placed[key] = Placed(left, y, by_key[key].width, height)
+        width = max((box.width for box in column if box.column == index), default=20.0)
+        y = top + (max(totals) - totals[index]) / 2
+        for box, height in zip(column, heights[index], strict=True):
+            own = box.width if box.column == index else width
+            placed[box.key, index] = Placed(left, y, own, height)
             y += height + ROW_GAP
         spans.append((left, width))
         left += width + COLUMN_GAP
-    return Layout(placed, lanes, tuple(spans), left - COLUMN_GAP + MARGIN, top + tallest + MARGIN)
+    return Layout(placed, tuple(spans), left - COLUMN_GAP + MARGIN, top + max(totals) + MARGIN)

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from weights2code.explain.explanation import ExplainedGraph
-from weights2code.explain.hypotheses import Hypothesis
 from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.explain.routing import hypotheses
 from weights2code.graph import ChannelNode, RouterNode
 from weights2code.language import Const, Expr, Var
-
-
-def hypothesis_of(explained: ExplainedGraph, index: int) -> Hypothesis | None:
-    """What a node does if it is a head; where no data were looked at, what its kind alone can do."""
-    node, found = explained.graph.nodes[index], explained.routers.get(index)
-    if found and found.hypothesis:
-        return found.hypothesis
-    return next(hypotheses(node, 0)) if isinstance(node, RouterNode) and not node.facts.seeks else None
+from weights2code.program.listing import hypothesis_of
 
 
 def variable_of(explained: ExplainedGraph, index: int) -> Var:
@@ -38,12 +29,7 @@ def variable_of(explained: ExplainedGraph, index: int) -> Var:
 def short_name(explained: ExplainedGraph, index: int) -> str:
     """The same as text."""
     variable = variable_of(explained, index)
-    return variable.name if variable == node_variable(index) else indexed(variable)
-
-
-def indexed(variable: Var) -> str:
-    """`x[t-1]`"""
-    return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
+    return variable.name if variable == node_variable(index) else str(variable)
 
 
 def readable(explained: ExplainedGraph, fit: OperatorFit, digits: int) -> Expr:

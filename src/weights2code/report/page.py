@@ -16,10 +16,10 @@ from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.contents import Contents
 from weights2code.report.graph_drawing import graph_drawing
-from weights2code.report.head import VERDICTS, head
+from weights2code.report.head import COLOURS, head
 from weights2code.report.javascript import literal, machine
-from weights2code.report.sections import Figures, made_sections
-from weights2code.report.svg import asset, light_colours, number
+from weights2code.report.sections import DETAILS, Figures, made_sections
+from weights2code.report.svg import asset, light_colours
 from weights2code.report.templating import rendered, style
 from weights2code.verify import Certificate
 
@@ -32,6 +32,7 @@ def page(contents: Contents) -> str:
         title=contents.source,
         kicker=_kicker(contents),
         head=head(contents),
+        details=DETAILS,
         sections=made_sections(contents, Figures()),
         notes=contents.notes,
         config=contents.config,
@@ -49,7 +50,7 @@ def fragment(program: Program, certificate: Certificate, explained: ExplainedGra
     return rendered(
         "fragment.html",
         colours=light_colours(),
-        colour=VERDICTS[certificate.verdict][0],
+        colour=COLOURS[certificate.verdict],
         typeset=Markup(mathml.rule(program.recurrence, program.categories)),
         claim=claim,
         basis=basis,
@@ -73,17 +74,12 @@ def _box_script(contents: Contents) -> list[str]:
     program = contents.program.reading()
     given = contents.program.recurrence.inputs
     read = [given.index(name) for name in program.recurrence.inputs]
-    examples = [[_plain(example[:, i]) for i in read] for example in contents.examples]
+    examples = [[[float(f"{v:.4g}") for v in example[:, i]] for i in read] for example in contents.examples]
     if not examples:
         examples = [[[max(domain.low, 0.0)] * 8 for domain in program.domains]]
     return [
         f"startBox({machine(program.recurrence, program.domains, program.categories)}, {literal(examples)});"
     ]
-
-
-def _plain(column: object) -> list[float]:
-    """Numbers to start from, short enough to read."""
-    return [float(number(float(v), 4).replace("−", "-")) for v in column]  # type: ignore[attr-defined]
 
 
 def _policy(scripts: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -56,13 +57,10 @@ def write_plots(folder: RunFolder, form: PlotFormat) -> list[Path]:
     made_sections(gather(folder), figures)
     for drawing in figures.drawings:
         content = drawing.document() if form == "svg" else png(drawing)
-        files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")
+        name = re.sub(r"[^\w-]", "_", drawing.name)
+        files.append(folder.file("plots") / f"{name}.{form}")
         write_atomically(files[-1], content)
     return files
-
-
-def _file_name(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
 
 
 def png(drawing: Drawing) -> bytes:

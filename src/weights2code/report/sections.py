@@ -12,10 +12,9 @@ from markupsafe import Markup
 
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
-from weights2code.language import formula
 from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
-from weights2code.program import Origin, Program
+from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
@@ -23,27 +22,13 @@ from weights2code.report.decisions import decisions
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import percent
 from weights2code.report.listing import listing
-from weights2code.report.node_names import indexed, readable, short_name
-from weights2code.report.operator_plots import operator_drawing
+from weights2code.report.node_names import readable, short_name
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.states import DRAWN, machine_drawing, machine_of
 from weights2code.report.svg import Drawing, number
 from weights2code.report.training_curves import training_drawing
 from weights2code.run_folder import MODEL, TAUGHT
-from weights2code.verify import Certificate
 from weights2code.verify.links import NetworkCertificate
-
-#: How a program came about, in words for readers who did not follow the method.
-ORIGINS: dict[str, str] = {
-    Origin.LEAVES: "The trained network showed which values the output depends on; the "
-    "formula was then found by symbolic regression on just those values.",
-    Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
-    "as a short formula, and the output follows from them.",
-    Origin.ROWS: "The rows themselves showed which values the output depends on; the formula was then found "
-    "by symbolic regression on just those values. A network was made for the rule, and compared with it.",
-    Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
-    "the program puts them together.",
-}
 
 #: Listings with more characters than this are not printed.
 LONG_LISTING = 5000
@@ -72,63 +57,54 @@ class Figures:
         return Figure(len(self.drawings), drawing, wide)
 
 
-#: What a template is filled with; None leaves the section out.
+#: What a template is filled with; nothing leaves the section out.
 Data = dict[str, Any] | None
 
 
-def try_section(contents: Contents, _: Figures) -> Data:
+def try_section(program: Program, *_: Any) -> Data:
     """The box; its content is made by the script."""
-    if contents.program is None:
-        return None
-    program = contents.program.reading()
+    program = program.reading()
     columns = list(zip(program.recurrence.inputs, program.domains, strict=True))
     return {"columns": columns, "texts": bool(program.categories)}
 
 
-def program_section(contents: Contents, _: Figures) -> Data:
-    program, raw = contents.program, contents.listing
-    if program is None:
-        return None
-    shown = {"source": Markup(listing(program.source())), "raw": raw and Markup(listing(raw))}
-    return {**shown, "long": len(raw) > LONG_LISTING, "origin": _origin(program, contents.certificate)}
+def program_section(program: Program, contents: Contents, _: Figures) -> Data:
+    raw, rule = contents.listing, contents.certificate and contents.certificate.rule
+    return {
+        "source": Markup(listing(program.source())),
+        "raw": raw and Markup(listing(raw)),
+        "long": len(raw) > LONG_LISTING,
+        "how": program.how,
+        "nodes": rule.explain() if rule and rule.nodes else "",
+    }
 
 
-def _origin(program: Program, certificate: Certificate | None) -> str:
-    if program.origin not in ORIGINS:
-        return f"How it was found: {program.how}." if program.origin else ""
-    rule = certificate and certificate.rule
-    noise = "Constants have as many digits as the noise in the data allows." if program.under_noise else ""
-    nodes = rule.explain() if rule and rule.nodes else ""
-    return " ".join(filter(None, (ORIGINS[program.origin], nodes, noise)))
-
-
-def rule_section(contents: Contents, _: Figures) -> Data:
+def rule_section(program: Program, *_: Any) -> Data:
     """Long rules as tables: the first row that fits counts."""
     tables = [
         {
-            "heads": (*found.tested, f"{found.name}[t]"),
+            "heads": (*found.tested, f"then {found.name} is"),
             "rows": [
                 (*((tests or {found.tested[0]: "otherwise"}).get(what, "") for what in found.tested), gives)
                 for tests, gives in found.cases[:MOST_CASES]
             ],
             "further": len(found.cases) - MOST_CASES,
         }
-        for found in (decisions(contents.program) if contents.program else ())
+        for found in decisions(program)
     ]
     return {"tables": tables} if tables else None
 
 
-def threshold_section(contents: Contents, _: Figures) -> Data:
+def threshold_section(_: Program, contents: Contents, figure: Figures) -> Data:
     """How exactly the data say where the thresholds lie."""
     rows = [
-        (formula(gap.test, indexed)[1:-1], _shown(gap.below), _shown(gap.above),
-         formula(gap.roundest(), indexed)[1:-1])
+        (str(gap.test)[1:-1], _shown(gap.below), _shown(gap.above), str(gap.roundest())[1:-1])
         for gap in contents.gaps
-    ]  # fmt: skip
+    ]
     return {"rows": rows} if rows else None
 
 
-def alternatives_section(contents: Contents, _: Figures) -> Data:
+def alternatives_section(_: Program, contents: Contents, figure: Figures) -> Data:
     """Other rules, shorter or longer, with the chosen one among them."""
     rows = [
         (one.equation, str(one.complexity), f"{one.loss:.3g}", "chosen" if one.chosen else "")
@@ -137,9 +113,9 @@ def alternatives_section(contents: Contents, _: Figures) -> Data:
     return {"rows": rows} if rows else None
 
 
-def state_section(contents: Contents, figure: Figures) -> Data:
+def state_section(program: Program, _: Contents, figure: Figures) -> Data:
     """What the program remembers, if that is one of a few states."""
-    machine = contents.program and machine_of(contents.program)
+    machine = machine_of(program)
     if not machine:
         return None
     drawn = figure(machine_drawing(machine), wide=True) if len(machine.states) <= DRAWN else None
@@ -148,10 +124,10 @@ def state_section(contents: Contents, figure: Figures) -> Data:
     return {"machine": machine, "drawn": drawn, "rows": rows}
 
 
-def wrong_section(contents: Contents, _: Figures) -> Data:
+def wrong_section(program: Program, contents: Contents, _: Figures) -> Data:
     """The first rows that the program misses."""
-    program, missed = contents.program, contents.missed
-    if program is None or missed is None or not missed.count:
+    missed = contents.missed
+    if missed is None or not missed.count:
         return None
     outputs = program.recurrence.outputs
     both = [f"{name} {where}" for where in ("in the table", "by the rule") for name in outputs]
@@ -159,17 +135,16 @@ def wrong_section(contents: Contents, _: Figures) -> Data:
     return {"missed": missed, "heads": (*missed.inputs, *both), "rows": rows}
 
 
-def verdict_section(contents: Contents, _: Figures) -> Data:
-    certificate, program = contents.certificate, contents.program
-    if certificate is None or program is None:
-        return None
-    against = "its specification" if certificate.domain else "held-out targets"
-    rows = [(f"program against {against}", certificate.target)]
+def verdict_section(program: Program, contents: Contents, _: Figures) -> Data:
+    certificate = contents.certificate
+    assert certificate is not None
+    against = "its specification" if certificate.domain else "sequences kept back"
+    rows = [(f"the program against {against}", certificate.target)]
     if len(certificate.by_length) > 1:
         rows += [(f"length {length}", numbers) for length, numbers in sorted(certificate.by_length.items())]
     if certificate.model is not None:
-        rows.append(("program against the discrete model", certificate.model))
-    heads = ("agreement", "sequences", "largest error", "RMSE", "accuracy")
+        rows.append(("the program against the trained network", certificate.model))
+    heads = ("what was compared", "sequences", "largest error", "root mean square", "right")
     wrong, checked = certificate.counterexample, certificate.listing
     return {
         "certificate": certificate,
@@ -200,8 +175,8 @@ def _network(
     """The link from the weights to the program, with the sequence that shows a difference; what the network
     answers to it is known of the one whose graph is drawn (`meant`)."""
     verb, outputs = "" if network.verdict == "differs" else "is ", program.recurrence.outputs
-    file = TAUGHT if name.startswith("Taught") else MODEL
-    told = {"name": name.lower(), "file": file, "said": verb + _inside(network.explain()), "wrong": None}
+    file = MODEL if name == "Network" else TAUGHT
+    told = {"name": name, "file": file, "said": verb + _inside(network.explain()), "wrong": None}
     rows = network.counterexample
     if not rows or any(len(row) != len(program.recurrence.inputs) for row in rows):
         return told
@@ -232,15 +207,15 @@ def _shown(value: Any) -> str:
     return quoted(value) if value is None or isinstance(value, str) else number(value, 6)
 
 
-def prediction_section(contents: Contents, figure: Figures) -> Data:
-    program, certificate = contents.program, contents.certificate
-    if program is None or certificate is None or contents.fresh is None:
+def prediction_section(program: Program, contents: Contents, figure: Figures) -> Data:
+    certificate, fresh = contents.certificate, contents.fresh
+    if certificate is None or fresh is None:
         return None
-    drawings = prediction_drawings(program, contents.fresh, one_step=certificate.one_step)
-    return {"drawn": list(map(figure, drawings)), "left": len(program.recurrence.outputs) - OUTPUTS}
+    drawn = list(map(figure, prediction_drawings(program, fresh, one_step=certificate.one_step)))
+    return {"drawn": drawn, "left": len(program.recurrence.outputs) - OUTPUTS} if drawn else None
 
 
-def graph_section(contents: Contents, figure: Figures) -> Data:
+def graph_section(_: Program, contents: Contents, figure: Figures) -> Data:
     if contents.explained is None:
         return None
     graph, taught = contents.explained.graph, contents.certificate and contents.certificate.taught
@@ -248,7 +223,7 @@ def graph_section(contents: Contents, figure: Figures) -> Data:
     return {"drawn": drawn, "live": len(graph.live()), "nodes": len(graph.nodes), "taught": taught}
 
 
-def attention_section(contents: Contents, figure: Figures) -> Data:
+def attention_section(_: Program, contents: Contents, figure: Figures) -> Data:
     explained, values, valid = contents.explained, contents.values, contents.valid
     if explained is None or values is None or valid is None:
         return None
@@ -262,68 +237,67 @@ def attention_section(contents: Contents, figure: Figures) -> Data:
                 "name": node.name,
                 "words": _inside(found.words),
                 "drawn": figure(attention_drawing(node, pattern(node, values, valid), found.words)),
-                "pairs": [*_evidence(found), ("kind of head", node.kind), ("reads", reads)],
+                "told": f"{node.kind}; reads {reads}; {_evidence(found)}",
             }
         )
     return {"heads": heads, "sequences": len(values)}
 
 
-def _evidence(found: RouterMatch) -> list[tuple[str, str]]:
-    pairs = [("hypothesis", found.hypothesis.describe() if found.hypothesis else "none matches")]
-    if found.evidence is not None:
-        seen = found.evidence
-        pairs.append(("agreement", f"{100 * seen.agreement:.4g} % of {seen.positions} positions"))
-        if min(seen.agreement, seen.at_start, seen.worst) < 1:
-            pairs.append(("before the full window", f"{100 * seen.at_start:.4g} %"))
-            pairs.append(("worst position", f"{100 * seen.worst:.4g} %"))
-    return [*pairs, ("runner-up", found.runner_up_words)] if found.runner_up else pairs
+def _evidence(found: RouterMatch) -> str:
+    if found.hypothesis is None or found.evidence is None:
+        return "no hypothesis matches" if found.hypothesis is None else "not compared with data"
+    seen = found.evidence
+    told = f"{found.hypothesis.describe()} at {percent(seen.agreement)} of {seen.positions} positions"
+    return told + f"; next best: {found.runner_up_words}" * bool(found.runner_up)
 
 
-def operator_section(contents: Contents, figure: Figures) -> Data:
-    explained, values = contents.explained, contents.values
-    if explained is None or values is None:
+def operator_section(program: Program, contents: Contents, _: Figures) -> Data:
+    explained = contents.explained
+    if explained is None or contents.values is None:
         return None
     submlps = []
     for index, fit in explained.operators.items():
-        expr, drawing = readable(explained, fit, 4), operator_drawing(explained, index, values)
+        expr = readable(explained, fit, 4)
         typeset = Markup(mathml.equation(f"V{index}", expr)) if expr.size() <= TYPESET_NODE else ""
-        made = {"name": explained.graph.nodes[index].name, "formula": expr, "fit": fit, "typeset": typeset}
-        submlps.append(made | {"drawn": None if drawing is None else figure(drawing)})
+        name = explained.graph.nodes[index].name
+        submlps.append({"name": name, "formula": expr, "fit": fit, "typeset": typeset})
     return {"submlps": submlps}
 
 
-def training_section(contents: Contents, figure: Figures) -> Data:
+def training_section(_: Program | None, contents: Contents, figure: Figures) -> Data:
     epochs = contents.epochs
     if not epochs:
         return None
-    solved = len(epochs) == len({epoch["stage"] for epoch in epochs})  # in closed form: nothing to draw
+    solved = len(epochs) == len({epoch.stage for epoch in epochs})  # in closed form: nothing to draw
     drawn = None if solved else figure(training_drawing(epochs))
-    return {"drawn": drawn, "members": len(epochs[-1]["hard_loss"])}
+    return {"drawn": drawn, "members": len(epochs[-1].hard_loss)}
 
 
-def attempts_section(contents: Contents, _: Figures) -> Data:
+def attempts_section(_: Program | None, contents: Contents, figure: Figures) -> Data:
     counts = Counter(map(str, contents.attempts))
     said = [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]
     return {"attempts": said} if said else None
 
 
-#: In the order of the page: anchor, heading, function.
-SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], Data]], ...] = (
+#: In the order of the page: anchor, heading, function. From `DETAILS` on it is for those who want to know
+#: how the rule was found and checked; what is of the run alone needs no program.
+SECTIONS: tuple[tuple[str, str, Callable[[Any, Contents, Figures], Data]], ...] = (
     ("try", "Try it", try_section),
-    ("program", "Program", program_section),
     ("rule", "The rule as a table", rule_section),
-    ("thresholds", "Thresholds", threshold_section),
-    ("alternatives", "Other rules", alternatives_section),
     ("states", "What it remembers", state_section),
     ("wrong", "What the rule misses", wrong_section),
-    ("verdict", "What the verdict rests on", verdict_section),
+    ("thresholds", "Thresholds", threshold_section),
+    ("alternatives", "Other rules", alternatives_section),
     ("predictions", "Predictions and targets", prediction_section),
-    ("graph", "How the model computes it", graph_section),
+    ("program", "Program", program_section),
+    ("verdict", "What the verdict rests on", verdict_section),
+    ("graph", "How the network computes it", graph_section),
     ("attention", "Attention", attention_section),
     ("operators", "Sub-MLPs", operator_section),
     ("training", "Training", training_section),
     ("attempts", "What was tried", attempts_section),
 )
+DETAILS, OF_THE_RUN = "verdict", ("training", "attempts")
 
 
 class Section(NamedTuple):
@@ -336,5 +310,10 @@ class Section(NamedTuple):
 
 def made_sections(contents: Contents, figure: Figures) -> list[Section]:
     """Every section that has something to show."""
-    made = [(anchor, heading, find(contents, figure)) for anchor, heading, find in SECTIONS]
-    return [Section(anchor, heading, data) for anchor, heading, data in made if data is not None]
+    program = contents.program
+    made = [
+        (anchor, heading, find(program, contents, figure))
+        for anchor, heading, find in SECTIONS
+        if program is not None or anchor in OF_THE_RUN
+    ]
+    return [Section(anchor, heading, data) for anchor, heading, data in made if data]

@@ -6,15 +6,16 @@ or the diagram is left out.
 
 from __future__ import annotations
 
+import cmath
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from weights2code.kernel.closing import Stopped, Unsuited, Written
-from weights2code.language import Recurrence, Var
+from weights2code.language import Recurrence
 from weights2code.language.categories import decoded, with_locals
 from weights2code.language.machine_text import machine_text
 from weights2code.language.sums import Unwritten
@@ -24,8 +25,8 @@ from weights2code.report.svg import Drawing, n, number, text
 
 #: States that are listed at most, and that are drawn; inputs, and words of an arrow.
 MOST_STATES, DRAWN, MOST_SYMBOLS, MOST_WORDS = 32, 12, 24, 3
-#: Radius of a state, and of the circle on which they stand, for each of them.
-STATE, ROOM = 34.0, 44.0
+#: Radius of a state, room on the circle for each of them, and room for words beside and above it.
+STATE, ROOM, ASIDE, ABOVE = 38.0, 52.0, 190.0, 125.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,14 @@ class Machine:
 
 
 def machine_of(program: Program) -> Machine | None:
-    """The states of a program, if it has few and they are more than its last inputs."""
+    """The states of a program, if it has few and they are more than its last inputs; those that no sequence
+    tells apart are one."""
     program = program.reading()
     rule, domains = program.recurrence, program.domains
-    kept = [v for v in rule.state() if v.name not in rule.inputs]
-    if not kept or rule.retrieves() or not all(domain.discrete for domain in domains):
+    state = rule.state()
+    if all(v.name in rule.inputs for v in state) or rule.retrieves():
+        return None
+    if not all(domain.discrete for domain in domains):
         return None
     if math.prod(domain.size for domain in domains) > MOST_SYMBOLS:
         return None
@@ -52,24 +56,45 @@ def machine_of(program: Program) -> Machine | None:
         return None
     texts = with_locals(rule, program.categories)
 
-    def shown(name: str, value: float) -> str:
-        if name in texts:
-            return _word(decoded(np.array([value]), texts[name])[0])
-        return _word(bool(value)) if name in program.truths else number(value, 3)
+    def shown(names: Iterable[str], values: Iterable[float]) -> str:
+        return ", ".join(map(word, names, values))
 
-    outputs = [name for name in rule.outputs if Var(name, 1) not in kept or len(kept) > 1]
+    def word(name: str, value: float) -> str:
+        if name in texts:
+            return decoded(np.array([value]), texts[name])[0] or "nothing"
+        return str(bool(value)) if name in program.truths else number(value, 3)
+
+    group = _told_apart(found)
+    names = [shown((v.name for v in state), values) for values in found.states]
+    members: dict[int, list[str]] = {}
+    for one, name in zip(group, names, strict=True):
+        members.setdefault(one, []).append(name)
     arrows: dict[tuple[int, int], list[str]] = {}
-    for before, (moves, said) in enumerate(zip(found.moves, found.answers, strict=True)):
-        for symbol, after, answers in zip(symbols, moves, said, strict=True):
-            read = ", ".join(shown(name, v) for name, v in zip(rule.inputs, symbol, strict=True))
-            told = ", ".join(shown(name, answers[rule.outputs.index(name)]) for name in outputs)
-            arrows.setdefault((before, after), []).append(f"{read} / {told}" if told else read)
-    state = rule.state()
-    names = [
-        ", ".join(shown(v.name, value) for v, value in zip(state, values, strict=True))
-        for values in found.states
-    ]
-    return Machine(", ".join(str(v) if v.lag > 1 else v.name for v in state), tuple(names), arrows)
+    for one in members:
+        before = group.index(one)
+        for symbol, after, answers in zip(symbols, found.moves[before], found.answers[before], strict=True):
+            told = f"{shown(rule.inputs, symbol)} / {shown(rule.outputs, answers)}"
+            arrows.setdefault((one, group[after]), []).append(told)
+    return Machine(
+        ", ".join(str(v) if v.lag > 1 else v.name for v in state),
+        tuple(map(" or ".join, members.values())),
+        arrows,
+    )
+
+
+def _told_apart(found: Walked) -> list[int]:
+    """Which states some sequence tells apart: of each the number of its group, the start in the first."""
+    group, count = [0] * len(found.states), 0
+    while True:
+        kinds = [
+            (own, str(said), tuple(group[after] for after in moves))
+            for own, said, moves in zip(group, found.answers, found.moves, strict=True)
+        ]
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        group = [numbers[kind] for kind in kinds]
+        if len(numbers) == count:
+            return group
+        count = len(numbers)
 
 
 def _walked(rule: Recurrence, symbols: list[tuple[float, ...]]) -> Walked | None:
@@ -90,72 +115,70 @@ def _walked(rule: Recurrence, symbols: list[tuple[float, ...]]) -> Walked | None
     return found if found and np.isfinite(np.array(found.states, float)).all() else None
 
 
-def _word(value: Any) -> str:
-    return "none" if value is None else str(value)
-
-
 def machine_drawing(machine: Machine) -> Drawing:
-    """The states on a circle, from the top on clockwise, and arrows with what is read (and said)."""
+    """The states on a circle, from the left on clockwise, and arrows with what is read and said."""
     count = len(machine.states)
-    radius = max(105.0, ROOM * count / 2)
-    middle = radius + 110.0
-    places = [
-        (
-            middle + radius * math.sin(2 * math.pi * i / count),
-            middle - radius * math.cos(2 * math.pi * i / count),
-        )
-        for i in range(count)
-    ]
+    radius = max(110.0, ROOM * count / 2) if count > 1 else 0.0
+    turns = [cmath.exp(1j * math.pi * (1 + 2 * i / count)) for i in range(count)]
+    tallest = radius * max(abs(turn.imag) for turn in turns)
+    centre = complex(radius + ASIDE, tallest + ABOVE)
+    places = [centre + radius * turn for turn in turns]
     body = "".join(
-        _arrow(places, before, after, words, middle) for (before, after), words in machine.moves.items()
-    )
-    for i, ((x, y), name) in enumerate(zip(places, machine.states, strict=True)):
-        kind = "node out" if i == 0 else "node"
-        short = name if len(name) <= 11 else f"{name[:10]}…"
-        body += f'<circle class="{kind}" cx="{n(x)}" cy="{n(y)}" r="{n(STATE)}"/>'
-        body += text(x, y + 4, short, "middle")
-        body += text(x, y + 18, "start", "tick middle") if i == 0 else ""
-    told = "; ".join(
-        f"from {machine.states[a]} to {machine.states[b]} by {', '.join(words[:MOST_WORDS])}"
+        _arrow(places[a], places[b], (places[a] - centre) / radius if radius else -1j, words)
         for (a, b), words in machine.moves.items()
     )
-    return Drawing("states", 2 * middle, 2 * middle, body, f"States of {machine.holds}", told[:1500])
+    for i, (at, name) in enumerate(zip(places, machine.states, strict=True)):
+        body += f'<circle class="node{" out" * (not i)}" cx="{n(at.real)}" cy="{n(at.imag)}" r="{n(STATE)}"/>'
+        several = name.split(" or ")
+        lines = [line if len(line) <= 11 else f"{line[:10]}…" for line in several[:2]]
+        lines += ["…"] * (len(several) > 2)
+        body += _lines(at - 1j * (6 * len(lines) - 10), lines, "middle")
+        body += text(at.real, at.imag + STATE - 4, "start", "tick middle") if i == 0 else ""
+    told = "; ".join(
+        f"from {machine.states[a]} to {machine.states[b]} by {', '.join(_first(words))}"
+        for (a, b), words in machine.moves.items()
+    )
+    size = 2 * centre.real, 2 * centre.imag
+    return Drawing("states", *size, body, f"States of {machine.holds}", told[:1500])
 
 
-def _arrow(
-    places: list[tuple[float, float]], before: int, after: int, words: list[str], middle: float
-) -> str:
-    """An arrow that is bent, so that one back has room beside it; a loop stands outside the circle."""
-    (x1, y1), (x2, y2) = places[before], places[after]
-    more = f", … ({len(words)})" if len(words) > MOST_WORDS else ""
-    label = ", ".join(words[:MOST_WORDS]) + more
-    if before == after:
-        away = math.hypot(x1 - middle, y1 - middle) or 1.0
-        ux, uy = ((x1 - middle) / away, (y1 - middle) / away) if len(places) > 1 else (0.0, -1.0)
-        tip, base = (x1 + STATE * ux, y1 + STATE * uy), 20.0
-        left = (tip[0] + 42 * ux - base * uy, tip[1] + 42 * uy + base * ux)
-        right = (tip[0] + 42 * ux + base * uy, tip[1] + 42 * uy - base * ux)
-        path = f"M{_point(*tip)}C{_point(*left)} {_point(*right)} {_point(*tip)}"
-        at, heading = (
-            (x1 + (STATE + 44 + 3 * len(label) * abs(ux)) * ux, y1 + (STATE + 48) * uy),
-            math.atan2(-uy, -ux),
+def _first(words: list[str]) -> list[str]:
+    more = len(words) - MOST_WORDS
+    return [*words[:MOST_WORDS], *([f"… ({more} more)"] if more > 0 else [])]
+
+
+def _lines(at: complex, lines: list[str], kind: str) -> str:
+    """Lines below each other, the first at that place."""
+    return "".join(text(at.real, at.imag + 13 * i, line, kind) for i, line in enumerate(lines))
+
+
+def _arrow(start: complex, end: complex, outwards: complex, words: list[str]) -> str:
+    """An arrow that is bent, so that one back has room beside it; a loop stands outside the circle. Points
+    are complex numbers, so that times 1j is a quarter of a turn."""
+    if start == end:
+        away = outwards
+        tip = start + STATE * away
+        left, right = (tip + 42 * away + side * 20j * away for side in (1, -1))
+        path, heading, at = (
+            f"M{_point(tip)}C{_point(left)} {_point(right)} {_point(tip)}",
+            -away,
+            tip + 40 * away,
         )
-        end = tip
     else:
-        length = math.hypot(x2 - x1, y2 - y1)
-        ux, uy = (x2 - x1) / length, (y2 - y1) / length
-        bend = ((x1 + x2) / 2 - 36 * uy, (y1 + y2) / 2 + 36 * ux)
-        heading = math.atan2(y2 - bend[1], x2 - bend[0])
-        end = (x2 - STATE * math.cos(heading), y2 - STATE * math.sin(heading))
-        path = f"M{_point(x1, y1)}Q{_point(*bend)} {_point(*end)}"
-        aside = 10 + 3 * len(label) * abs(uy)  # beside the line, not on it
-        at = ((x1 + x2) / 4 + bend[0] / 2 - aside * uy, (y1 + y2) / 4 + bend[1] / 2 + aside * ux + 4)
-    wings = ""
+        along = (end - start) / abs(end - start)
+        away = -1j * along
+        bend = (start + end) / 2 + 40 * away
+        heading = (end - bend) / abs(end - bend)
+        tip = end - STATE * heading
+        path, at = f"M{_point(start)}Q{_point(bend)} {_point(tip)}", (start + 2 * bend + end) / 4 + 8 * away
     for side in (0.4, -0.4):
-        wing = end[0] - 9 * math.cos(heading + side), end[1] - 9 * math.sin(heading + side)
-        wings += f"L{_point(*wing)}M{_point(*end)}"
-    return f'<path class="edge" d="{path}{wings}"/>{text(at[0], at[1], label, "tick middle")}'
+        path += f"L{_point(tip - 9 * heading * cmath.exp(1j * side))}M{_point(tip)}"
+    lines = _first(words)
+    sideways = abs(away.real) > 0.5
+    kind = ("tick" if away.real > 0 else "tick end") if sideways else "tick middle"
+    up = (len(lines) - 1) / 2 if sideways else len(lines) - 1 if away.imag < 0 else -0.6
+    return f'<path class="edge" d="{path}"/>{_lines(at - 13j * up + 4j, lines, kind)}'
 
 
-def _point(x: float, y: float) -> str:
-    return f"{n(x)} {n(y)}"
+def _point(at: complex) -> str:
+    return f"{n(at.real)} {n(at.imag)}"

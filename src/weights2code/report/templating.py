@@ -35,8 +35,3 @@ def rendered(template: str, **data: Any) -> str:
 def style() -> str:
     """The style of pages and of the drawings in them."""
     return asset("page.css") + asset("drawing.css")
-
-
-def part(name: str, *values: Any) -> str:
-    """One of the parts of pages alone."""
-    return str(getattr(_environment().get_template("parts.html").module, name)(*values))

@@ -13,6 +13,8 @@ nodes, has an order of its own: `symbolic.engine.preference`.
 
 from __future__ import annotations
 
+import math
+
 from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var, expression_of, number_text
 from weights2code.language.operators import Binding
 
@@ -65,3 +67,26 @@ def recurrence_cost(recurrence: Recurrence) -> float:
     """The cost of reading all formulas: each line costs a little, and so does a start that is not zero."""
     formulas = sum(cost(expression_of(step.definition)) + _LINE for step in recurrence.steps)
     return formulas + _START * sum(value != 0 for value in recurrence.start.values())
+
+
+def simplest_between(below: float, above: float) -> float:
+    """The number with the fewest digits in the gap; both ends count as inside.
+
+    Of several a multiple of 5, else the one amidst.
+
+    Examples
+    --------
+    >>> simplest_between(2.36, 2.43), simplest_between(-0.1, 3.0), simplest_between(17.2, 44.1)
+    (2.4, 0.0, 20.0)
+    """
+    if below <= 0 <= above:
+        return 0.0
+    size = max(abs(below), abs(above))
+    for digits in range(-math.floor(math.log10(size)) - 1, 17):
+        unit = 10.0**digits
+        first, last = math.ceil(below * unit - 1e-9), math.floor(above * unit + 1e-9)
+        inside = [n / unit for n in range(first, min(last, first + 20) + 1) if below <= n / unit <= above]
+        if inside:
+            middle = 0.5 * (below + above)
+            return min(inside, key=lambda v: (round(v * unit) % 5 != 0, abs(v - middle)))
+    return above

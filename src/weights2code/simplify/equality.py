@@ -46,11 +46,10 @@ _SEQUENCES, _LENGTH, _NEAR = 256, 24, 1e-9
 
 @dataclass(frozen=True)
 class CheckSet:
-    """Points of the domain: an array of shape (points, variables), and whether they are all of it."""
+    """Points of the domain, an array of shape (points, variables)."""
 
     variables: tuple[Var, ...]
     points: np.ndarray
-    complete: bool
     #: Values, and exact ones, of the expressions that others were compared with.
     known: dict[Expr, np.ndarray] = field(default_factory=dict)
     exact: dict[Expr, list[Number | None]] = field(default_factory=dict)
@@ -125,7 +124,7 @@ def check_set(domains: Mapping[Var, Domain], numbers: Sequence[float] = ()) -> C
     rng = np.random.default_rng(0)
     if all(discrete) and math.prod(domain.size for domain in ranges) <= MOST_COMPLETE:
         rows = list(itertools.product(*(domain.values() for domain in ranges)))
-        return CheckSet(variables, rng.permutation(np.array(rows, float).reshape(len(rows), -1)), True)
+        return CheckSet(variables, rng.permutation(np.array(rows, float).reshape(len(rows), -1)))
     # dyadic numbers stay short as fractions
     random = np.round(uniform(rng, ranges, RANDOM_POINTS, 1)[:, 0] * 1024) / 1024
     # piecewise formulas differ where variables tie or nearly tie, which random reals never do
@@ -142,7 +141,7 @@ def check_set(domains: Mapping[Var, Domain], numbers: Sequence[float] = ()) -> C
     points = np.concatenate([random, ties, rng.permuted(extremes, axis=0), meetings])
     points[:, discrete] = np.round(points[:, discrete])
     low, high = ([getattr(domain, end) for domain in ranges] for end in ("low", "high"))
-    return CheckSet(variables, rng.permutation(np.unique(np.clip(points, low, high), axis=0)), False)
+    return CheckSet(variables, rng.permutation(np.unique(np.clip(points, low, high), axis=0)))
 
 
 def same_outputs(recurrence: Recurrence, domains: Sequence[Domain]) -> Callable[[Recurrence], bool]:

@@ -1,8 +1,8 @@
 """Explicit simplification: many candidates, one judge.
 
 Every step is the same: suggest other forms of the expression or of a part of it (terms multiplied out, the
-table of rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the
-check set of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in
+table of rewritings), keep the cheapest that is equal on the check set of the domain, repeat until nothing is
+cheaper. What is cheap is said in `cost`, what is equal in
 `equality`; nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
 """
 
@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
-from weights2code.simplify.bank import equivalents
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
 from weights2code.simplify.forms import arranged, collect
@@ -62,20 +61,16 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
 
 
 def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr | None:
-    """The cheapest strictly cheaper candidate that is equal: of the table, else of the bank."""
+    """The cheapest strictly cheaper candidate that is equal."""
     limit = cost(expr) - 1e-9
-    for proposed in (partial(suggestions, bits=bits), partial(equivalents, check=check)):
-        candidates = set()
-        for candidate in dict.fromkeys(put(new) for node, put in places(expr) for new in proposed(node)):
-            check_time()
-            if cost(candidate) < ROOM * limit and check.may_equal(original, candidate):
-                candidates.add(_arrange(candidate))
-        prices = ((cost(candidate), candidate) for candidate in candidates)
-        cheaper = [(price, str(candidate), candidate) for price, candidate in prices if price < limit]
-        for _, _, candidate in sorted(cheaper, key=lambda item: item[:2]):
-            if check.equal(original, candidate):
-                return candidate
-    return None
+    candidates = set()
+    for candidate in dict.fromkeys(put(new) for node, put in places(expr) for new in suggestions(node, bits)):
+        check_time()
+        if cost(candidate) < ROOM * limit and check.may_equal(original, candidate):
+            candidates.add(_arrange(candidate))
+    prices = ((cost(candidate), candidate) for candidate in candidates)
+    cheaper = sorted(((p, str(c), c) for p, c in prices if p < limit), key=lambda item: item[:2])
+    return next((candidate for *_, candidate in cheaper if check.equal(original, candidate)), None)
 
 
 @lru_cache(maxsize=4096)

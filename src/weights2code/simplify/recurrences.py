@@ -35,7 +35,9 @@ Change = Callable[[Recurrence], Recurrence]
 Test = Callable[[Recurrence], bool]
 
 
-def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
+def simplify_recurrence(
+    recurrence: Recurrence, domains: Sequence[Domain], *, formulas: bool = True
+) -> Recurrence:
     """The same outputs on the domain, in fewer and shorter steps.
 
     Parameters
@@ -44,28 +46,22 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         What to simplify.
     domains
         One domain an input.
+    formulas
+        Whether formulas may change; else there are fewer steps with readable names alone.
     """
     same = same_outputs(recurrence, domains)
 
     @lru_cache
     def short(candidate: Recurrence) -> Recurrence:
-        return _shortened(candidate, domains, same).live()
+        return _shortened(candidate, domains, same).live() if formulas else candidate.live()
 
     result = recurrence.live()
-    for _ in range(2):  # once more on what has become of the formulas
+    for _ in range(1 + formulas):  # once more on what has become of the formulas
         result = settled(result, short, same)
-    parts = name_parts(result)
+    parts = name_parts(result) if formulas else result
     new = {step.name for step in parts.steps} - {step.name for step in recurrence.steps}
     words = rename_locals(in_reading_order(parts), new)
     return words if same(words) else result
-
-
-def without_repeats(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
-    """The same outputs in fewer steps with readable names; formulas stay what they are."""
-    same = same_outputs(recurrence, domains)
-    result = settled(recurrence.live(), Recurrence.live, same)
-    named = rename_locals(in_reading_order(result))
-    return named if same(named) else result
 
 
 def grouped_as_read(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:

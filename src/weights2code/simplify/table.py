@@ -21,8 +21,14 @@ TABLE = """
 a - b -> a != b
 relu(a - b) -> max(a, b) - b | a - min(a, b)
 max(a, b) - b -> relu(a - b)
-max(a, 0) -> relu(a)
-relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a)
+max(a, 0) -> relu(a) | a > 0
+min(a, c) -> a >= c
+min(a + b, c) -> a or b
+abs(a - b) -> a != b
+c - abs(a - b) -> a == b
+a + b - 2*max(u, 0) -> a != b
+a + b - 2*relu(u) -> a != b
+relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a) | a > 0
 relu(a*c) -> c*relu(a)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 a + b + abs(a - b) -> 2*max(a, b)
@@ -39,6 +45,9 @@ a or b -> 1 if b else a
 a > b -> a and 1 - b
 a R b -> 1 - a
 p R a -> not p
+(a + b) % c -> a != b
+a + b R c -> a != b | a == b | a*b | a or b
+clip(u, 0, 1) -> u > 0
 (a != b) != u -> (a + b + u) % 2
 (a == b) == u -> (a + b + u) % 2
 u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a != v

@@ -7,7 +7,6 @@ them apart as well. Nobody can say which one is meant, but people choose round o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Op, Recurrence, Step, expression_of, with_formula
+from weights2code.simplify.cost import simplest_between
 
 #: Comparisons, and whether they hold at their number.
 HOLDS = {"gt": False, "ge": True, "lt": False, "le": True}
@@ -42,7 +42,7 @@ class Gap:
 
     def roundest(self) -> Op:
         """The same test of all rows with the roundest number of the gap; as it is, if that is no rounder."""
-        new = roundest(self.below, self.above)
+        new = simplest_between(self.below, self.above)
         if digits(_border(self.test)) <= digits(new):
             return self.test
         at_end = new == self.below
@@ -111,19 +111,3 @@ def digits(value: float) -> int:
     """How many digits a number has without zeros at its ends."""
     written = f"{abs(value):.15g}".partition("e")[0].replace(".", "").strip("0")
     return len(written)
-
-
-def roundest(low: float, high: float) -> float:
-    """The number from low to high with the fewest digits; of several a multiple of 5, else the one amidst."""
-    if low <= 0 <= high:
-        return 0.0
-    power = math.floor(math.log10(max(abs(low), abs(high)))) + 1
-    while True:
-        step = 10.0**power
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if first <= last:
-            fives = [k for k in range(first, last + 1) if k % 5 == 0]
-            middle = (low + high) / (2 * step)
-            chosen = min(fives or range(first, last + 1), key=lambda k: abs(k - middle))
-            return min(max(round(chosen * step, max(0, -power)), low), high)
-        power -= 1

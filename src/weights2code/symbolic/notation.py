@@ -7,10 +7,10 @@ unless only `>=` separates the rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
+from weights2code.simplify.cost import simplest_between
 from weights2code.simplify.forms import tidy
 from weights2code.simplify.patterns import matches, read_pattern
 from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
@@ -59,27 +59,6 @@ def opposite(expr: Expr) -> Expr | None:
     """The negation of a test, if the expression is one."""
     name = OPERATORS[expr.name].opposite if isinstance(expr, Op) else None
     return Op(name, expr.args) if isinstance(expr, Op) and name else None
-
-
-def simplest_between(below: float, above: float) -> float:
-    """The number with the fewest digits in the gap; both ends count as inside.
-
-    Examples
-    --------
-    >>> simplest_between(2.36, 2.43), simplest_between(-0.1, 3.0), simplest_between(17.2, 44.1)
-    (2.4, 0.0, 20.0)
-    """
-    if below <= 0 <= above:
-        return 0.0
-    size = max(abs(below), abs(above))
-    for digits in range(-math.floor(math.log10(size)) - 1, 17):
-        unit = 10.0**digits
-        first, last = math.ceil(below * unit - 1e-9), math.floor(above * unit + 1e-9)
-        inside = [n / unit for n in range(first, min(last, first + 20) + 1) if below <= n / unit <= above]
-        if inside:
-            middle = 0.5 * (below + above)
-            return min(inside, key=lambda v: (round(v * unit) % 5 != 0, abs(v - middle)))
-    return above
 
 
 def simplest_test(direction: Expr, below: float, above: float, *, whole: bool = False) -> Expr:

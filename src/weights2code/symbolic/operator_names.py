@@ -8,35 +8,31 @@ from collections.abc import Iterable
 from weights2code.errors import InputError
 from weights2code.language import OPERATORS
 
-#: PySR's and Python's names for operators of the language.
-ALIASES: dict[str, tuple[str, ...]] = {
-    "+": ("add",),
-    "-": ("sub",),
-    "*": ("mul",),
-    "/": ("div",),
-    "^": ("pow",),
-    "**": ("pow",),
-    "%": ("mod",),
-    "//": ("floor", "div"),
-    "plus": ("add",),
-    "mult": ("mul",),
-    "square": ("mul",),
-    "cube": ("mul",),
-    "inv": ("div",),
-    "greater": ("gt",),
-    "less": ("lt",),
-    "greater_equal": ("ge",),
-    "less_equal": ("le",),
-    "equal": ("eq",),
-    "not_equal": ("ne",),
-    "cond": ("where",),
-    "clamp": ("clip",),
-    "logical_and": ("and",),
-    "logical_or": ("or",),
-    "logical_not": ("not",),
-    "maximum": ("max",),
-    "minimum": ("min",),
+#: What PySR, Operon and Python call operators of the language.
+_CALLED = {
+    "add": "+ plus",
+    "sub": "-",
+    "mul": "* mult square cube",
+    "div": "/ inv",
+    "pow": "^ **",
+    "mod": "% Mod",
+    "gt": "greater",
+    "lt": "less",
+    "ge": "greater_equal",
+    "le": "less_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+    "where": "cond",
+    "clip": "clamp",
+    "and": "logical_and",
+    "or": "logical_or",
+    "not": "logical_not",
+    "abs": "Abs fabs",
+    "max": "maximum Max fmax",
+    "min": "minimum Min fmin",
 }
+ALIASES: dict[str, tuple[str, ...]] = {"//": ("floor", "div")}
+ALIASES |= {word: (name,) for name, words in _CALLED.items() for word in words.split()}
 
 
 def operator_set(names: Iterable[str] | None) -> frozenset[str] | None:

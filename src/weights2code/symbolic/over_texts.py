@@ -5,8 +5,8 @@ each value of which is a text or a copy of a variable. Tests of texts ask for eq
 with another variable of the same kind; numbers, sums and differences of two are compared with thresholds.
 Where no list says it, each text is asked for by itself, as a number that is 1 or 0: so come grades from two
 marks. A number that depends on texts is searched for by an engine that sees, in the place of a text, whether
-it is this one or that one, or whether two are the same; and for each text by itself, where each may have a
-formula of its own. So nothing that comes out computes with the number of a text.
+it is this one or that one, or whether two are the same. So nothing that comes out computes with the number
+of a text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from weights2code.data.sufficiency import chi_square
 from weights2code.effort import time_is_up
-from weights2code.language import BITS, Const, Domain, Expr, Var, infer, op
+from weights2code.language import BITS, Const, Domain, Expr, Var, op
 from weights2code.simplify.sums import polynomial
 from weights2code.symbolic.engine import EFFORT, Candidate
 from weights2code.symbolic.engines.native import NativeEngine
@@ -29,28 +29,22 @@ from weights2code.symbolic.notation import opposite
 from weights2code.symbolic.search.lists import Lists, Part, Quantities, Rule, Rules, shortened, written
 from weights2code.symbolic.search.table import Table
 
-#: Indicators that an engine is given at most, those that tell most about the target; texts that have formulas
-#: of their own.
-MOST_INDICATORS, MOST_CASES = 24, 12
-#: The share of the effort that goes to indicators; a formula of so few nodes needs no other, and what has
-#: less effort than this is not worth to be asked for.
-SHARE, SHORT, LEAST = 0.5, 15, 0.02
+#: Indicators that an engine is given at most, those that tell most about the target.
+MOST_INDICATORS = 24
 #: Lists that are continued at a time.
 BEAM = 8
 #: Rows that a list is looked for on, and how often those are added on which it is wrong.
 ROWS, REPEATS = 2000, 3
-#: Texts of a variable that are asked for, at most (what has more is a key); in twos; and numbers.
-MOST_TEXTS, IN_TWOS, FEW_NUMBERS = 40, 8, 12
+#: Texts of a variable that are asked for, at most (what has more is a key); and numbers.
+MOST_TEXTS, FEW_NUMBERS = 40, 12
 #: Tests that are joined, at most, those that tell most first; in threes if there are no more than so many.
 PAIRED, FEW_JOINED = 160, 40
 #: Numbers whose sums and differences are compared with thresholds; tests that thresholds stand beside.
 NUMBERS, BESIDE = 5, 20
-#: What is paid for a value, an equality, what is not equal, one of two texts.
-VALUE, EQUAL, UNEQUAL, EITHER = 1.0, 1.0, 1.15, 1.4
+#: What is paid for a value, an equality, what is not equal, a threshold of one number and of two.
+VALUE, EQUAL, UNEQUAL, THRESHOLD, OF_TWO = 1.0, 1.0, 1.15, 1.1, 1.8
 #: Rules of a list that repeats rows.
 REPEATED = 140
-#: The same for a threshold of one number and of two; for a copy of what was just before that stands last.
-THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
 
 
 def search_over_texts(
@@ -72,13 +66,7 @@ def search_over_texts(
         return () if expr is None else (Candidate(expr, expr.size(), 0.0, 0.0, exact=True),)
     if not any(domain.categories for domain in domains):
         return NativeEngine().search(X, y, variables=variables, domains=domains, **options)
-    effort = options.pop("effort", EFFORT)
-    found = _with_indicators(table, y, effort=SHARE * effort, **options)
-    if not any(candidate.exact and candidate.complexity <= SHORT for candidate in found):
-        found += _case_by_case(table, y, answer=answer, effort=(1 - SHARE) * effort, **options)
-    return tuple(
-        sorted(found, key=lambda candidate: (candidate.exact, candidate.exact * candidate.complexity))
-    )
+    return tuple(_with_indicators(table, y, **options))
 
 
 def _with_indicators(table: Table, y: np.ndarray, **options: Any) -> list[Candidate]:
@@ -123,33 +111,6 @@ def _one_by_one(
         rules.append(min(found, key=lambda rule: rule[0].size()))
         left &= table.values(rules[-1][0]) == 0
     return reduce(lambda rest, rule: op("where", *rule, rest), reversed(rules), last.write())
-
-
-def _case_by_case(table: Table, y: np.ndarray, *, effort: float, **options: Any) -> Iterator[Candidate]:
-    """A formula for each text of a variable, those that are the same put together."""
-    texts = [i for i, domain in enumerate(table.domains) if domain.categories]
-    for i in texts if len(table.variables) > 1 else ():
-        rest = table.only([j for j in range(len(table.variables)) if j != i])
-        kinds = tuple(d if d.categories else infer(c) for d, c in zip(rest.domains, rest.X.T, strict=True))
-        seen, counts = np.unique(table.X[:, i], return_counts=True)
-        share = effort / (len(texts) * len(seen))
-        if share < LEAST:
-            continue
-        cases: dict[Expr, list[float]] = {}
-        for value in seen[np.argsort(counts, kind="stable")] if 1 < len(seen) <= MOST_CASES else ():
-            rows = table.X[:, i] == value
-            same = (expr for expr in cases if np.array_equal(rest.values(expr)[rows], y[rows]))
-            expr = next(same, Const(float(y[rows][0])) if np.ptp(y[rows]) == 0 else None)
-            if expr is None:
-                some = {"variables": rest.variables, "domains": kinds, "effort": share, **options}
-                front = search_over_texts(rest.X[rows], y[rows], **some)
-                expr = next((candidate.expr for candidate in front if candidate.exact), None)
-            if expr is None:
-                break
-            cases.setdefault(expr, []).append(float(value))
-        if sum(map(len, cases.values())) == len(seen):
-            expr = joined_cases(table.variables[i], cases)
-            yield Candidate(expr, expr.size(), 0.0, 0.0, exact=True)
 
 
 def as_choices(expr: Expr, table: Table) -> Expr:
@@ -249,16 +210,10 @@ def _cheapest(table: Table, y: np.ndarray, answer: Domain) -> Rules | None:
     for last in values:
         for rules in lists.found(last, limit=limit):
             rules = shortened(tuple(_settled(rule, table) for rule in rules))
-            cost = sum(map(_cost, rules))
+            cost = sum(rule.cost for rule in rules)
             if cost < limit:
                 found, limit = rules, cost
     return found
-
-
-def _cost(rule: Rule) -> float:
-    value = rule.value.write()
-    copy = not rule.tests and isinstance(value, Var) and value.lag == 1
-    return UNCHANGED if copy else rule.cost
 
 
 def _settled(rule: Rule, table: Table) -> Rule:
@@ -281,16 +236,11 @@ def equalities(table: Table, few: int = FEW_NUMBERS) -> Iterator[Part]:
 
 
 def _asked(table: Table) -> Iterator[Part]:
-    """What is equal or not, one of two texts."""
+    """What is equal or not."""
     equal = list(equalities(table))
     yield from equal
     for test in equal:
         yield Part.of(opposite(test.write()) or test.write(), ~test.rows, UNEQUAL)
-    for variable, column, domain in table.named:
-        seen = np.unique(column).tolist() if domain.categories else []
-        for one, two in combinations(seen, 2) if 3 < len(seen) <= IN_TWOS else ():
-            either = op("or", variable.equals(one), variable.equals(two))
-            yield Part.of(either, (column == one) | (column == two), EITHER)
 
 
 def distinct(tests: Iterable[Part]) -> list[Part]:

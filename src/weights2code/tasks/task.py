@@ -241,7 +241,7 @@ class Task:
         count, length, _ = x.shape
         limit = None if isinstance(self.specification, StepFunction) else self.exact_length
         if limit is not None and length > limit:
-            return run_exact(self.machine, x, most_bits=None)
+            return run_exact(self.machine, x, most_bits=None)[0]
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
             y[begin : begin + _BLOCK] = self.specification.run(x[begin : begin + _BLOCK])

@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from weights2code.data import Layout, Problem
+from weights2code.data import Layout
 from weights2code.errors import InputError
 from weights2code.model import DiscreteTransformer
 from weights2code.run_folder import MODEL, begin
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of, task_named
-from weights2code.training.ladder import Rung, Variant
 from weights2code.training.loop import to_batch
-from weights2code.training.recipes import Recipe
 from weights2code.training.search import rank
-from weights2code.training.storage import Trained, check_layout
-
-#: What the rung is called that nobody here climbed.
-RUNG = "elsewhere"
+from weights2code.training.storage import check_layout
 
 
 def save_network(
@@ -32,7 +27,7 @@ def save_network(
     Parameters
     ----------
     model
-        The ensemble; its members are sorted by their discrete loss.
+        The ensemble; its members are sorted by the loss of what their argmax computes.
     layout
         How it was fed: what `fit_layout` gave, or a `Layout` with scales of one's own.
     folder
@@ -44,22 +39,15 @@ def save_network(
     """
     named = task_named(source) if isinstance(source, str) else source
     chosen = Settings(**settings)
-    trained = trained_elsewhere(model, layout, problem_of(named, chosen))
+    problem, weights = problem_of(named, chosen), model.weights().double()
+    try:
+        check_layout(weights, layout, problem)
+    except ValueError as error:
+        raise InputError(f"the model does not fit {problem.name}: {error}.") from None
+    validation = to_batch(layout.encode(problem.validation, np.float64), torch.device("cpu"))
+    trained = rank("elsewhere", "annealed", "learned", layout, weights.module(), validation, problem)
     with begin(folder, named, chosen) as opened:
         if opened.has(MODEL):
             raise InputError(f"{opened.path} holds a model already; choose another folder.")
         trained.save(opened.file(MODEL))
         return opened.path
-
-
-def trained_elsewhere(model: DiscreteTransformer, layout: Layout, problem: Problem) -> Trained:
-    """The ensemble as what a rung found: its members judged by what their argmax computes, best first."""
-    weights = model.weights().double()
-    try:
-        check_layout(weights, layout, problem)
-    except ValueError as error:
-        raise InputError(f"the model does not fit {problem.name}: {error}.") from None
-    recipe = Recipe(epochs=0, tune_steps=0, head="learned")  # the head is what it is
-    rung = Rung(RUNG, model.architecture.to_dict(), recipe, (Variant(model.members),), layout.name)
-    validation = to_batch(layout.encode(problem.validation, np.float64), torch.device("cpu"))
-    return rank(rung, layout, weights.module(), validation, problem)

@@ -14,7 +14,7 @@ from typing import Any
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.settings import Settings
-from weights2code.training.recipes import PAPER_RATE, Recipe, paper_recipe, with_samples
+from weights2code.training.recipes import PAPER_RATE, PAPER_SAMPLES, PAPER_SEEDS, Recipe, paper_recipe
 from weights2code.training.storage import RungKind
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
@@ -139,11 +139,7 @@ def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
             raise InputError(
                 f"no model of {problem.name} can be trained on --rungs {','.join(settings.rungs)}."
             )
-    if layout == "auto":
-        return ladder
-    if layout == "concat":
-        return tuple(_as_concat(rung) for rung in ladder)
-    return tuple(_only(rung, past=layout == "autoregressive") for rung in ladder)
+    return tuple(_in_layout(rung, layout) for rung in ladder)
 
 
 def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
@@ -188,11 +184,10 @@ def _fixed_rung(settings: Settings) -> Rung:
     sizes: dict[str, Any] = {name: usual[name] if size is None else size for name, size in given.items()}
     sizes |= {"location": sizes.pop("heads"), **others, "learned_start": True}
     big = sizes["layers"] * sizes["submlps"] * sizes["arity"] > 6
-    variants = (
-        Variant(12, past=False),
-        Variant(12),
-        Variant(4, past=False, start=True),
-        Variant(4, start=True),
+    variants = tuple(
+        Variant(members, past=past, start=start)
+        for members, start in ((12, False), (4, True))
+        for past in (False, True)
     )
     return Rung("fixed", sizes, _recipe(1500 if big else 900), variants)
 
@@ -200,46 +195,38 @@ def _fixed_rung(settings: Settings) -> Rung:
 def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     """The paper's architecture of the task, or its grid: layers 1, 2; heads 2, 3; sub-MLPs 2, 3."""
     paper = problem.paper
-    epochs = paper.epochs if paper else 50
     rate = min(paper.learning_rate, PAPER_RATE) if paper else PAPER_RATE
-    recipe = paper_recipe(epochs, rate, settings.l1)
+    recipe = paper_recipe(paper.epochs if paper else 50, rate, settings.samples or PAPER_SAMPLES)
     if settings.fixed_architecture():
         sizes = _fixed_rung(settings).sizes
         sizes["pointer"], sizes["location"], sizes["learned_start"] = sizes["location"], 0, False
         grid = [sizes]
-    elif paper:
-        grid = [{"layers": paper.layers, "pointer": paper.heads, "submlps": paper.submlps}]
     else:
-        every = product((1, 2), (2, 3), (2, 3))
+        every = [(paper.layers, paper.heads, paper.submlps)] if paper else product((1, 2), (2, 3), (2, 3))
         grid = [{"layers": layers, "pointer": heads, "submlps": submlps} for layers, heads, submlps in every]
-    name, variants = "paper L{layers} H{pointer} M{submlps}", (Variant(recipe.members),)
+    name, variants = "paper L{layers} H{pointer} M{submlps}", (Variant(PAPER_SEEDS),)
     return tuple(Rung(name.format(**sizes), sizes, recipe, variants) for sizes in grid)
 
 
 def _with_overrides(rung: Rung, settings: Settings) -> Rung:
-    recipe = rung.recipe
+    recipe, variants = rung.recipe, rung.variants
     if settings.epochs is not None and recipe.epochs:  # a rung without annealing stays without
         recipe = replace(recipe, epochs=settings.epochs)
-    if settings.samples is not None:
-        recipe = with_samples(recipe, settings.samples)
-    if settings.l1 and recipe.head == "learned":
+    if recipe.head == "learned":
         recipe = replace(recipe, l1=settings.l1)
-    variants = rung.variants
     if settings.members is not None:
         variants = tuple(replace(variant, members=settings.members) for variant in variants)
     return replace(rung, recipe=recipe, variants=variants)
 
 
-def _as_concat(rung: Rung) -> Rung:
-    """One scalar sequence: every member sees everything, and nothing lies before the start but 0."""
-    members = max(rung.members, 1)
-    sizes = {**rung.sizes, "learned_start": False}
-    return replace(rung, layout="concat", sizes=sizes, variants=(Variant(members),))
-
-
-def _only(rung: Rung, past: bool) -> Rung:
-    """Keep the variants of one layout; if there are none, make one."""
-    if rung.wired:
+def _in_layout(rung: Rung, layout: str) -> Rung:
+    """The rung in the layout that is asked for: its variants, or one if it has none. In `concat`, one scalar
+    sequence, every member sees everything and nothing lies before the start but 0."""
+    if layout == "concat":
+        sizes = {**rung.sizes, "learned_start": False}
+        return replace(rung, layout=layout, sizes=sizes, variants=(Variant(rung.members),))
+    if layout == "auto" or rung.wired:
         return rung
+    past = layout == "autoregressive"
     kept = tuple(variant for variant in rung.variants if variant.past == past)
     return replace(rung, variants=kept or (Variant(rung.members, past=past),))

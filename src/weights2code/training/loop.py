@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,21 +20,24 @@ from torch import Tensor
 from weights2code.data import Encoded
 from weights2code.effort import charge, check_time, work
 from weights2code.errors import InputError
+from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import items, number, whole
 from weights2code.model.sampler import HARD
 from weights2code.model.transformer import DiscreteTransformer
-from weights2code.model.weights import Weights
+from weights2code.model.weights import Arrays
 from weights2code.training.adamw import AdamW
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
     Batch,
     Validation,
+    batch_losses,
     closed_form,
+    descend,
     epochs_of,
     member_losses,
     sequences_of,
+    set_learning_rate,
     target_variance,
-    training_step,
 )
 from weights2code.training.storage import Epoch, read_tensors, write_tensors
 
@@ -91,6 +94,7 @@ def run_loop(
     """Run the remaining epochs, or until a hard loss stays below that; afterwards the model's head is set and
     the agreement is known."""
     variance = target_variance(training[1], training[2])
+    halved = [round(share * recipe.epochs) for share in recipe.halvings]
     run_epoch = None
     while state.epoch < recipe.epochs and not _settled(state, stop_below):
         began, before = time.perf_counter(), work()
@@ -104,11 +108,11 @@ def run_loop(
         state.work += work() - before
         tau = recipe.annealing.tau(state.epoch / recipe.epochs)
         seconds = time.perf_counter() - began
-        gap = (hard - soft).tolist()
-        state.history.append(Epoch(stage, state.epoch, soft.tolist(), hard.tolist(), gap, [], tau, seconds))
+        first, last, gap = (tuple(values.tolist()) for values in (soft, hard, hard - soft))
+        state.history.append(Epoch(stage, state.epoch, first, last, gap, (), tau, seconds))
         if recipe.keep_best:
             _remember_best(state, hard)
-        if _time_to_halve(state, recipe):
+        if state.epoch in halved and state.model.members > LEAST_MEMBERS:
             keep_members(state, recipe, _better_half(state))
             run_epoch = None
         if on_epoch is not None:
@@ -121,14 +125,8 @@ def run_loop(
 def _settled(state: LoopState, stop_below: float | None) -> bool:
     """Whether the best was below that in two epochs running: judged by the record alone, so that a run that
     resumes here stops where an unbroken one does."""
-    if stop_below is None or len(state.history) < 2:
-        return False
-    return max(min(epoch.hard_loss) for epoch in state.history[-2:]) < stop_below
-
-
-def _time_to_halve(state: LoopState, recipe: Recipe) -> bool:
-    ends = (round(share * recipe.epochs) for share in recipe.halvings)
-    return state.epoch in ends and state.model.members > LEAST_MEMBERS
+    last = [min(epoch.hard_loss) for epoch in state.history[-2:]]
+    return stop_below is not None and len(last) == 2 and max(last) < stop_below
 
 
 def _better_half(state: LoopState) -> list[int]:
@@ -141,12 +139,11 @@ def _better_half(state: LoopState) -> list[int]:
 def keep_members(state: LoopState, recipe: Recipe, members: list[int]) -> None:
     """Go on with some members only: weights, moments and the record so far."""
     index = torch.tensor(members, device=state.model.choices.device)
-    moments = {
-        number: {key: value[index] if value.dim() else value for key, value in entry.items()}
-        for number, entry in state.optimizer.moments().items()
-    }
     shorter = start(state.model.take(members), recipe)
-    shorter.optimizer.remember(moments)
+    both = zip(state.optimizer.state.values(), shorter.optimizer.state.values(), strict=True)
+    for wide, own in both:
+        for name, value in wide.items():
+            own[name].copy_(value[index] if value.dim() else value)
     state.model, state.optimizer = shorter.model, shorter.optimizer
     state.choices = [choices[index] for choices in state.choices]
     state.history = [epoch.of_members(members) for epoch in state.history]
@@ -185,7 +182,7 @@ def _record_agreement(state: LoopState) -> None:
     for index, (epoch, choices) in enumerate(zip(state.history, state.choices, strict=True)):
         same = choices == state.choices[-1]
         share = same.double().mean(1) if same.shape[1] else torch.ones(len(same))
-        state.history[index] = replace(epoch, agreement=share.tolist())
+        state.history[index] = replace(epoch, agreement=tuple(share.tolist()))
 
 
 def tune(
@@ -209,35 +206,36 @@ def tune(
             check_time()
             first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
             part = sequences_of(training, slice(first, first + size))
-            training_step(model, optimizer, part, recipe, variance, HARD, step / steps)
+            set_learning_rate(optimizer, recipe, step / steps)
+            descend(model, optimizer, batch_losses(model, part, recipe, variance, HARD), recipe)
     evaluate_hard(model, validation, variance, head)
 
 
 # -- checkpoints ---------------------------------------------------------------------------------------------
 
 
-def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
+def tensors_of(state: LoopState) -> dict[str, Tensor]:
+    """All tensors of a loop by the names that a checkpoint has them under."""
+    found = {f"model.{name}": value.detach() for name, value in state.model.named_parameters()}
+    found |= {f"mask.{name}": value for name, value in state.model.named_buffers()}
+    for place, moments in enumerate(state.optimizer.state.values()):
+        found |= {f"optimizer.{place}.{name}": value for name, value in moments.items()}
+    found |= {f"choices.{epoch}": choices for epoch, choices in enumerate(state.choices)}
+    found |= {f"best.{name}": value for name, value in state.best_weights.items()}
+    return found if state.best_loss is None else found | {"best_loss": state.best_loss}
+
+
+def save_loop(path: Path, state: LoopState, identity: dict[str, Any]) -> None:
     """A checkpoint in the middle of a rung."""
-    weights = state.model.weights()
-    tensors = {
-        f"optimizer.{index}.{key}": value
-        for index, entry in state.optimizer.moments().items()
-        for key, value in entry.items()
-    }
-    tensors |= {f"choices.{i}": choices for i, choices in enumerate(state.choices)}
-    tensors |= {f"best.{name}": value for name, value in state.best_weights.items()}
-    if state.best_loss is not None:
-        tensors["best_loss"] = state.best_loss
-    header = {**header, "epoch": state.epoch, "work": state.work}
-    header |= {"history": [asdict(epoch) for epoch in state.history]}
-    arrays = {name: value.detach().cpu().numpy() for name, value in tensors.items()}
-    write_tensors(path, weights.tensors() | arrays, weights.header() | header)
+    header = {**identity, "members": state.model.members, "epoch": state.epoch, "work": state.work}
+    header["history"] = [to_fields(epoch) for epoch in state.history]
+    write_tensors(path, {name: value.cpu().numpy() for name, value in tensors_of(state).items()}, header)
 
 
-def load_loop(path: Path, state: LoopState, recipe: Recipe, expected: dict[str, Any]) -> bool:
+def load_loop(path: Path, state: LoopState, recipe: Recipe, identity: dict[str, Any]) -> bool:
     """Continue from a checkpoint of the same rung; False if it belongs to another one."""
     arrays, header = read_tensors(path)
-    if any(header.get(key) != value for key, value in expected.items()):
+    if any(header.get(key) != value for key, value in identity.items()):
         return False
     try:
         _restore(state, recipe, arrays, header)
@@ -246,45 +244,21 @@ def load_loop(path: Path, state: LoopState, recipe: Recipe, expected: dict[str, 
     return True
 
 
-def _restore(state: LoopState, recipe: Recipe, arrays: dict[str, np.ndarray], header: dict[str, Any]) -> None:
-    read = Weights.read(arrays, header)
-    members, device = read.members, state.model.choices.device
-    if read.architecture != state.model.architecture or members > state.model.members:
-        raise ValueError("its members are not those of the rung")
+def _restore(state: LoopState, recipe: Recipe, arrays: Arrays, header: dict[str, Any]) -> None:
+    members = whole(header["members"], "the members", least=1, most=state.model.members)
     if members < state.model.members:  # some were given up before the checkpoint
         keep_members(state, recipe, list(range(members)))
-
-    def tensor(name: str, like: Tensor) -> Tensor:
-        """What is stored by that name, which must not be stretched to fit."""
-        found = torch.from_numpy(arrays[name]).to(device)
-        if found.shape != like.shape:
-            raise ValueError(f"{name} has shape {tuple(found.shape)}, not {tuple(like.shape)}")
-        return found
-
-    with torch.no_grad():
-        for name, values in (*read.parameters.items(), *read.masks.items()):
-            getattr(state.model, name).copy_(torch.from_numpy(values))
     state.epoch = whole(header["epoch"], "the epoch")
-    state.work = float(number(header.get("work", 0.0), "work"))
-    charge(state.work)  # a limit holds for both commands
-    state.history[:] = [Epoch.from_dict(row) for row in items(header["history"], "the history")]
+    state.work = float(number(header["work"], "work"))
+    rows = items(header["history"], "the history")
+    state.history[:] = [from_fields(Epoch, row, "an epoch") for row in rows]
     if len(state.history) != state.epoch:
         raise ValueError(f"epoch {state.epoch} has a history of {len(state.history)}")
-    chosen = state.model.hard_choices()
-    state.choices[:] = [tensor(f"choices.{i}", chosen) for i in range(state.epoch)]
-    state.best_loss, state.best_weights = None, {}
-    if "best_loss" in arrays:
-        state.best_loss = tensor("best_loss", state.model.head[:, 0, 0])
-        weights = state.model.state_dict()
-        state.best_weights = {name: tensor(f"best.{name}", value) for name, value in weights.items()}
-    moments: dict[int, dict[str, Tensor]] = {}
-    parameters = state.optimizer.parameters
-    for name in arrays:
-        if name.startswith("optimizer."):
-            _, index, key = name.split(".", 2)
-            own = parameters[int(index)]  # what is solved for and not learned has none
-            like = own if key.startswith("exp") else torch.zeros(())
-            moments.setdefault(int(index), {})[key] = tensor(name, like)
-    if any(set(entry) != {"step", "exp_avg", "exp_avg_sq"} for entry in moments.values()):
-        raise ValueError("a moment is missing")
-    state.optimizer.remember(moments)
+    state.choices[:] = [state.model.hard_choices() for _ in state.history]
+    if recipe.keep_best and state.epoch:
+        _remember_best(state, state.model.head.new_zeros(members))
+    for name, own in tensors_of(state).items():
+        if arrays[name].shape != own.shape:  # it must not be stretched to fit
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {tuple(own.shape)}")
+        own.copy_(torch.from_numpy(arrays[name]))
+    charge(state.work)  # a limit holds for both commands

@@ -7,10 +7,9 @@ form, then polishing of the discrete choices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from weights2code.errors import InputError
 from weights2code.model.sampler import Annealing
 
 #: Share of the training after which a leak that fades is gone.
@@ -23,8 +22,6 @@ class Recipe:
 
     Parameters
     ----------
-    members : restarts trained as one batched program.
-    samples : training sequences drawn.
     epochs, steps_per_epoch : an epoch ends with an evaluation, a line of metrics and a checkpoint.
     batch : sequences a step, shared by all members.
     learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
@@ -40,8 +37,6 @@ class Recipe:
         time those that fit in the end are among them (`benchmarks/training/halving.py`).
     """
 
-    members: int = 32
-    samples: int = 8192
     epochs: int = 12
     steps_per_epoch: int = 50
     batch: int = 32
@@ -59,15 +54,6 @@ class Recipe:
     tune_steps: int = 150
     keep_best: bool = False
     halvings: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("members", "samples", "batch", "steps_per_epoch"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}.")
-        if self.epochs < 0:
-            raise InputError(f"epochs must not be negative, got {self.epochs}.")
-        if not self.learning_rate > 0:
-            raise InputError(f"the learning rate must be positive, got {self.learning_rate}.")
 
     @property
     def solves_head(self) -> bool:
@@ -88,29 +74,23 @@ PAPER_LEAK = 0.1
 PAPER_RATE = 0.01
 
 
-def paper_recipe(epochs: int = 50, learning_rate: float = PAPER_RATE, l1: float = 0.0) -> Recipe:
-    """The paper's recipe; its three seeds are three members of one batched program."""
-    samples, batch = 1_000_000, 512
+#: The paper's seeds, which are members of one batched program, and its training sequences.
+PAPER_SEEDS, PAPER_SAMPLES = 3, 1_000_000
+
+
+def paper_recipe(epochs: int = 50, learning_rate: float = PAPER_RATE, samples: int = PAPER_SAMPLES) -> Recipe:
+    """The paper's recipe; an epoch is one pass over the sequences."""
+    batch = 512
     return Recipe(
-        members=3,
-        samples=samples,
         epochs=epochs,
-        steps_per_epoch=samples // batch,
+        steps_per_epoch=max(1, samples // batch),
         batch=batch,
         learning_rate=learning_rate,
         noise=1.0,
         cooled=True,
         leak=PAPER_LEAK,
         head="learned",
-        l1=l1,
         weight_decay=0.01,
         tune_steps=0,
         keep_best=True,
     )
-
-
-def with_samples(recipe: Recipe, samples: int) -> Recipe:
-    """The recipe on another number of sequences; where an epoch is one pass over them, it stays one."""
-    one_pass = recipe.steps_per_epoch == recipe.samples // recipe.batch
-    steps = max(1, samples // recipe.batch) if one_pass else recipe.steps_per_epoch
-    return replace(recipe, samples=samples, steps_per_epoch=steps)

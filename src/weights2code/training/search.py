@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +18,6 @@ from weights2code.graph.from_model import graph_of
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.model.sampler import HARD
 from weights2code.model.transformer import DiscreteTransformer
-from weights2code.model.weights import Weights
 from weights2code.progress import Progress
 from weights2code.settings import Settings
 from weights2code.training.build import build, hide
@@ -36,7 +34,7 @@ from weights2code.training.loop import (
 )
 from weights2code.training.polish import clear_location_heads, polish
 from weights2code.training.step import Batch, Validation, sequences_of, target_variance
-from weights2code.training.storage import Epoch, Trained
+from weights2code.training.storage import Epoch, RungKind, Trained
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -64,8 +62,6 @@ Record = Callable[[Sequence[Epoch]], None]
 
 
 def pick_device(name: str) -> torch.device:
-    if name not in ("cpu", "cuda", "auto"):
-        raise InputError(f"unknown device {name!r}; choose cpu, cuda or auto.")
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("--device cuda was asked for, but PyTorch finds no CUDA device; use cpu or auto.")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
@@ -111,42 +107,10 @@ def train_rung(
     began, before = time.perf_counter(), work()
     own = Prepared.of(rung, problem, settings, device)
     state = start(own.model, rung.recipe)
-    unfinished = False
-    try:
-        if rung.recipe.epochs:
-            identity = {"rung": rung.name, "seed": settings.seed}
-            if checkpoint and checkpoint.exists():
-                load_loop(checkpoint, state, rung.recipe, identity)
-                began -= sum(epoch.seconds for epoch in state.history)
-            on_epoch = _keeper(rung, checkpoint, identity, progress, record)
-            stop = stop_of(rung, problem)
-            run_loop(
-                state, own.training, own.validation, rung.recipe, settings.seed, rung.name, on_epoch, stop
-            )
-        if rung.recipe.solves_head:
-            state.model = finish(rung, state.model, own.training, own.validation, settings.seed)
-    except TimeUp:
-        if some:
-            raise
-        unfinished = True
-    data = (own.validation[0].double(), own.validation[1].double(), own.validation[2])
-    found = rank(rung, own.layout, state.model.double(), data, problem, ordered=ordered)
-    seconds = time.perf_counter() - began
-    found = replace(found, seconds=seconds, work=work() - before, unfinished=unfinished)
-    return replace(found, history=tuple(state.history) or (_only_epoch(rung, found),))
-
-
-def _keeper(
-    rung: Rung,
-    checkpoint: Path | None,
-    identity: dict[str, Any],
-    progress: Progress | None,
-    record: Record | None,
-) -> Callable[[LoopState], None]:
-    """What happens after every epoch: now and then a checkpoint and the record, and always a word."""
-    saved = time.monotonic()
+    unfinished, saved, identity = False, time.monotonic(), {"rung": rung.name, "seed": settings.seed}
 
     def on_epoch(state: LoopState) -> None:
+        """Now and then a checkpoint and the record, and always a word."""
         nonlocal saved
         if checkpoint and time.monotonic() - saved >= CHECKPOINT_INTERVAL:
             save_loop(checkpoint, state, identity)
@@ -158,14 +122,30 @@ def _keeper(
             detail = f"loss {min(last.hard_loss):.1e}, temperature {last.temperature:.2g}"
             progress(f"network {rung.name}", state.epoch, rung.recipe.epochs, detail)
 
-    return on_epoch
-
-
-def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
-    """The record of a rung without annealing: discrete from the start, so soft and hard are the same."""
-    losses, none = list(trained.losses), [0.0] * len(trained.losses)
-    agreement = [1.0] * len(losses)
-    return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
+    try:
+        if rung.recipe.epochs:
+            if checkpoint and checkpoint.exists():
+                load_loop(checkpoint, state, rung.recipe, identity)
+                began -= sum(epoch.seconds for epoch in state.history)
+            stop = stop_of(rung, problem)
+            run_loop(
+                state, own.training, own.validation, rung.recipe, settings.seed, rung.name, on_epoch, stop
+            )
+        if rung.recipe.solves_head:
+            state.model = finish(rung, state.model, own.training, own.validation, settings.seed)
+    except TimeUp:
+        if some:
+            raise
+        unfinished = True
+    data = (own.validation[0].double(), own.validation[1].double(), own.validation[2])
+    asked = rung.name, rung.kind, rung.recipe.head, own.layout
+    found = rank(*asked, state.model.double(), data, problem, ordered=ordered)
+    seconds, history = time.perf_counter() - began, tuple(state.history)
+    if not history:  # discrete from the start, so soft and hard are the same
+        losses, count = found.losses, len(found.losses)
+        lists = losses, losses, (0.0,) * count, (1.0,) * count
+        history = (Epoch(rung.name, 0, *lists, rung.recipe.annealing.last, seconds),)
+    return replace(found, history=history, seconds=seconds, work=work() - before, unfinished=unfinished)
 
 
 def stop_of(rung: Rung, problem: Problem) -> float | None:
@@ -194,7 +174,9 @@ def finish(
 
 
 def rank(
-    rung: Rung,
+    name: str,
+    kind: RungKind,
+    head: str,
     layout: Layout,
     model: DiscreteTransformer,
     data: Validation,
@@ -203,20 +185,24 @@ def rank(
     ordered: bool = True,
 ) -> Trained:
     """Order the members: those that fit first, among them the ones that use least, then by loss."""
-    losses = evaluate_hard(model, data, target_variance(data[1], data[2]), rung.recipe.head)
+    losses = evaluate_hard(model, data, target_variance(data[1], data[2]), head)
     accuracy = rounding_accuracy(model, data, layout)
     integer = problem.integer_outputs
     fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL
     weights = model.weights()
 
     def key(member: int) -> tuple[bool, int, float]:
-        used = _used(weights, member, layout, problem) if fits[member] else 0
+        """How many variables the output depends on is a first guess at the size of its program."""
+        used = 0
+        if fits[member]:
+            graph = graph_of(weights, member, layout, problem)
+            used = len(prune_by_threshold(graph, NOTICED * float(np.abs(graph.head[:, :-1]).max())).live())
         return (not bool(fits[member]), used, float(losses[member]))
 
     order = sorted(range(model.members), key=key) if ordered else list(range(model.members))
     return Trained(
-        rung.name,
-        rung.kind,
+        name,
+        kind,
         layout,
         weights.take(order),
         tuple(losses[order].tolist()),
@@ -235,12 +221,6 @@ def rounding_accuracy(model: DiscreteTransformer, data: Batch, layout: Layout) -
         error = (model(data[0], HARD) - data[1]) * scale
     right = (error.abs() < 0.5) & data[2]
     return right.sum((1, 2, 3)) / (data[2].sum() * data[1].shape[0])
-
-
-def _used(weights: Weights, member: int, layout: Layout, problem: Problem) -> int:
-    """How many variables of the stream the output of a member depends on: a first guess at program size."""
-    graph = graph_of(weights, member, layout, problem)
-    return len(prune_by_threshold(graph, NOTICED * float(np.abs(graph.head[:, :-1]).max())).live())
 
 
 def value_range(encoded: Encoded) -> tuple[float, float]:

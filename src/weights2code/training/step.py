@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock, local
 
 import torch
@@ -172,23 +171,6 @@ def closed_form(
     return Solved(head, inner, prediction)
 
 
-def training_step(
-    model: DiscreteTransformer,
-    optimizer: AdamW,
-    batch: Batch,
-    recipe: Recipe,
-    variance: Tensor,
-    sampling: Sampling,
-    progress: float,
-    first: int = 0,
-) -> Float[Tensor, " member"]:
-    """One step for all members; returns their losses, detached."""
-    set_learning_rate(optimizer, recipe, progress)
-    losses = batch_losses(model, batch, recipe, variance, sampling, first)
-    descend(model, optimizer, losses, recipe)
-    return losses.detach()
-
-
 def batch_losses(
     model: DiscreteTransformer,
     batch: Batch,
@@ -271,28 +253,20 @@ def epochs_of(
         return FusedTraining(model, optimizer, training, recipe, variance, seed).run_epoch
     generator = torch.Generator(training[0].device)
     step = make_step(model, optimizer, recipe, variance, generator, first_scored(training[2]))
-    return partial(_run_epoch, step, model.members, training, recipe, seed, generator)
-
-
-def _run_epoch(
-    step: Step,
-    members: int,
-    training: Batch,
-    recipe: Recipe,
-    seed: int,
-    generator: torch.Generator,
-    epoch: int,
-) -> Float[Tensor, " member"]:
-    count, device = training[0].shape[2], training[0].device
+    count, steps = training[0].shape[2], recipe.steps_per_epoch
     batch = min(recipe.batch, count)
-    shuffled = sequences_of(training, shuffling(count, seed, epoch, generator))
-    total = torch.zeros(members, device=device)
-    for index in range(recipe.steps_per_epoch):
-        check_time()
-        progress = (epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
-        first = (index * batch) % max(count - batch + 1, 1)
-        total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
-    return total / recipe.steps_per_epoch
+
+    def run_epoch(epoch: int) -> Float[Tensor, " member"]:
+        shuffled = sequences_of(training, shuffling(count, seed, epoch, generator))
+        total = torch.zeros(model.members, device=training[0].device)
+        for index in range(steps):
+            check_time()
+            first = (index * batch) % max(count - batch + 1, 1)
+            part = sequences_of(shuffled, slice(first, first + batch))
+            total += step(part, (epoch * steps + index) / max(recipe.steps, 1))
+        return total / steps
+
+    return run_epoch
 
 
 def shuffling(count: int, seed: int, epoch: int, generator: torch.Generator) -> Tensor:
@@ -327,7 +301,10 @@ def make_step(
         sampling = Sampling(
             tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator, cooled=recipe.cooled
         )
-        return training_step(model, optimizer, batch, recipe, variance, sampling, progress, first)
+        set_learning_rate(optimizer, recipe, progress)
+        losses = batch_losses(model, batch, recipe, variance, sampling, first)
+        descend(model, optimizer, losses, recipe)
+        return losses.detach()
 
     return step
 
@@ -372,11 +349,13 @@ class CapturedStep:
         if self.side is None:
             return self._run()
         if self.graph is None:
-            before = work()
             if self.steps <= WARM_UP:
-                losses, self.work = self._run_aside(self.side), work() - before
-                return losses
-            self.graph = self._capture(self.side)
+                return self._run_aside(self.side)
+            self.graph = torch.cuda.CUDAGraph()
+            self.graph.register_generator_state(self.generator)
+            self.optimizer.zero_grad()  # gradients must be born inside the graph's memory
+            with recording(self.graph, self.side):  # nothing is computed until the first replay
+                self.losses = self._run()
         charge(self.work)  # a replay does not come by the model
         self.graph.replay()
         assert self.losses is not None
@@ -395,12 +374,7 @@ class CapturedStep:
         self.optimizer.rate = self.rate
         if self.batch is None:
             self.batch = (batch[0].clone(), batch[1].clone(), batch[2].clone())
-            return
         for buffer, tensor in zip(self.batch, batch, strict=True):
-            if buffer.shape != tensor.shape:
-                raise ValueError(
-                    f"batches must keep their shape: {tuple(buffer.shape)}, {tuple(tensor.shape)}"
-                )
             buffer.copy_(tensor)
 
     def _run(self) -> Tensor:
@@ -412,17 +386,10 @@ class CapturedStep:
 
     def _run_aside(self, side: torch.cuda.Stream) -> Tensor:
         """On the stream of the later capture, as capturing asks for."""
+        before = work()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             losses = self._run()
         torch.cuda.current_stream().wait_stream(side)
+        self.work = work() - before
         return losses
-
-    def _capture(self, side: torch.cuda.Stream) -> torch.cuda.CUDAGraph:
-        """Record the step; nothing is computed until the first replay."""
-        graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self.generator)
-        self.optimizer.zero_grad()  # gradients must be born inside the graph's memory
-        with recording(graph, side):
-            self.losses = self._run()
-        return graph

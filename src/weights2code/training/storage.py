@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from safetensors import SafetensorError
@@ -20,60 +20,57 @@ from weights2code.data import Layout, Problem
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
 from weights2code.graph.to_model import model_of
-from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import any_number, items, mapping, shown
 from weights2code.model.weights import Arrays, Weights
 from weights2code.run_folder import LARGEST_TENSORS, read_file, write_atomically
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
 #: a `window` reads everything within reach; annealed ones choose what their functions read. `made` is no
-#: rung: a network that was wired or written for a rule. Older files have `few` and `memory`.
-RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made", "few", "memory"]
+#: rung: a network that was wired or written for a rule.
+RungKind = Literal["linear", "prefix", "lookup", "window", "annealed", "made"]
 #: What an epoch records of each member.
-_LISTS = ("soft_loss", "hard_loss", "discrepancy", "agreement")
+_OF_MEMBERS = ("soft_loss", "hard_loss", "discrepancy", "agreement")
+
+
+def _numbers(data: Any, what: str) -> tuple[float, ...]:
+    """Numbers that may be infinite."""
+    return tuple(any_number(value, what) for value in items(data, what))
+
+
+def _kind(data: Any, what: str) -> str:
+    if data not in get_args(RungKind):
+        raise ValueError(f"there is no {what} of rungs {shown(data)}")
+    return data
+
+
+Numbers = Annotated[tuple[float, ...], _numbers]
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One line of `metrics.jsonl`; lists hold one entry a member, losses are relative to the variance."""
+    """One line of `metrics.jsonl`: an entry a member, losses are relative to the variance."""
 
     stage: str
     epoch: int
-    soft_loss: list[float]
-    hard_loss: list[float]
-    discrepancy: list[float]
-    agreement: list[float]
+    soft_loss: Numbers
+    hard_loss: Numbers
+    discrepancy: Numbers
+    agreement: Numbers
     temperature: float
     seconds: float
 
-    def of_members(self, members: list[int]) -> Epoch:
+    def of_members(self, members: Sequence[int]) -> Epoch:
         """The line with the entries of some members only."""
-        lists = {name: getattr(self, name) for name in _LISTS}
-        return replace(self, **{n: [own[i] for i in members] if own else [] for n, own in lists.items()})
+        own = {name: getattr(self, name) for name in _OF_MEMBERS}
+        return replace(self, **{n: tuple(each[i] for i in members if each) for n, each in own.items()})
 
-    @staticmethod
-    def from_dict(data: Any) -> Epoch:
-        """Inverse of `asdict`; losses may be infinite."""
-        data = mapping(data, "an epoch")
-        lists = {name: _numbers(data, name) for name in _LISTS}
-        return Epoch(
-            stage=text(data["stage"], "a stage"),
-            epoch=whole(data["epoch"], "an epoch"),
-            temperature=any_number(data["temperature"], "a temperature"),
-            seconds=float(number(data["seconds"], "seconds")),
-            **lists,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Four digits and the best values, for `metrics.jsonl`."""
-        lists = {name: [_short(value) for value in getattr(self, name)] for name in _LISTS}
+    def line(self) -> dict[str, Any]:
+        """Four digits and the best values, for `metrics.jsonl`; null stands for infinities."""
+        told = to_fields(self, float)
+        told |= {f"best_{name}": min(told[name]) for name in ("hard_loss", "soft_loss")}
         return {
-            "stage": self.stage,
-            "epoch": self.epoch,
-            "temperature": _short(self.temperature),
-            "seconds": round(self.seconds, 3),
-            "best_hard_loss": min(lists["hard_loss"]),
-            "best_soft_loss": min(lists["soft_loss"]),
-            **lists,
+            n: list(map(_short, own)) if isinstance(own, list) else _short(own) for n, own in told.items()
         }
 
 
@@ -81,23 +78,20 @@ class Epoch:
 class Trained:
     """What a rung found: its best members, best first; `unfinished` if the time limit cut it short.
 
-    `integer_outputs` says whether outputs are rounded; the oldest files do not say. `member` is marked in
-    files of older runs, where what became of the network that the program was read from took its place.
+    `integer_outputs` says whether outputs are rounded, `work` what it took in seconds of a usual machine.
     """
 
     rung: str
-    kind: RungKind
+    kind: Annotated[RungKind, _kind]
     layout: Layout
     weights: Weights
-    losses: tuple[float, ...]
-    accuracies: tuple[float, ...]
+    losses: Numbers
+    accuracies: Numbers
     fitted: bool
     history: tuple[Epoch, ...]
     seconds: float
     unfinished: bool = False
-    member: int | None = None
-    integer_outputs: bool | None = None
-    #: What it took, in seconds of a usual machine.
+    integer_outputs: bool = False
     work: float = 0.0
 
     @property
@@ -113,7 +107,6 @@ class Trained:
             losses=tuple(self.losses[index] for index in members),
             accuracies=tuple(self.accuracies[index] for index in members),
             history=tuple(epoch.of_members(members) for epoch in self.history),
-            member=None,
         )
 
     def taught(self, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool) -> Trained:
@@ -124,23 +117,11 @@ class Trained:
             losses=(loss,),
             accuracies=(accuracy,),
             history=(),
-            member=None,
             integer_outputs=integer_outputs,
         )
 
     def header(self) -> dict[str, Any]:
-        return self.weights.header() | {
-            "layout": self.layout.to_dict(),
-            "rung": self.rung,
-            "kind": self.kind,
-            "losses": list(self.losses),
-            "accuracies": list(self.accuracies),
-            "fitted": self.fitted,
-            "history": [asdict(epoch) for epoch in self.history],
-            "seconds": self.seconds,
-            "work": self.work,
-            "integer_outputs": self.integer_outputs,
-        }
+        return to_fields(self, weights=self.weights.header())
 
     def save(self, path: Path) -> None:
         write_tensors(path, self.weights.tensors(), self.header())
@@ -150,30 +131,15 @@ class Trained:
         """Inverse of `save`; a model of other columns than the problem's is refused."""
         tensors, header = read_tensors(path)
         try:
-            weights, layout = Weights.read(tensors, header), Layout.from_dict(header["layout"])
-            check_layout(weights, layout, problem)
-            losses, accuracies = _numbers(header, "losses"), _numbers(header, "accuracies")
-            kind = header.get("kind", "annealed")  # older files do not say
-            pairs = zip(losses, weights.finite().tolist(), strict=False)
-            if any(loss < math.inf and not finite for loss, finite in pairs):
+            weights = Weights.read(tensors, mapping(header["weights"], "the weights"))
+            found = from_fields(Trained, header, "a model", weights=weights)
+            losses = found.losses
+            check_layout(weights, found.layout, problem)
+            if not len(losses) == len(found.accuracies) == weights.members:
+                raise ValueError("losses or accuracies are not those of its members")
+            if any(np.isfinite(losses) & ~weights.finite()):
                 raise ValueError("its weights are not numbers")
-            if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == weights.members:
-                raise ValueError("kind, losses or accuracies are not those of its members")
-            member, rounded = header.get("member"), header.get("integer_outputs")
-            return Trained(
-                text(header["rung"], "the rung"),
-                kind,
-                layout,
-                weights,
-                tuple(losses),
-                tuple(accuracies),
-                truth(header["fitted"], "fitted"),
-                tuple(Epoch.from_dict(row) for row in items(header["history"], "the history")),
-                float(number(header["seconds"], "seconds")),
-                member=None if member is None else whole(member, "the member", most=weights.members - 1),
-                integer_outputs=None if rounded is None else truth(rounded, "integer_outputs"),
-                work=float(number(header.get("work", header["seconds"]), "work")),
-            )
+            return found
         except (KeyError, TypeError, ValueError, RuntimeError, InputError) as error:
             raise InputError(
                 f"{path} does not hold a trained model ({error}); it was left untouched."
@@ -211,10 +177,7 @@ def read_tensors(path: Path) -> tuple[Arrays, dict[str, Any]]:
         ) from None
 
 
-def _numbers(data: Mapping[str, Any], name: str) -> list[float]:
-    """The list of that name, of numbers that may be infinite."""
-    return [any_number(value, name) for value in items(data[name], name)]
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.4g}") if math.isfinite(value) else None

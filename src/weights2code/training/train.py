@@ -1,19 +1,16 @@
 """The training stage in a run folder: climb, keep the record, keep the best rung.
 
-`climb` trains one rung after the other, and the caller decides when to stop: `w2c train` at the first that
-fits, `w2c run` at the first whose program is verified. `rungs_of` is the climb with everything that belongs
-on disk; `train` leaves the model of the rung that fits, which is all of `w2c train`.
+`rungs_of` trains one rung after the other, and the caller decides when to stop: `w2c train` at the first that
+fits, `w2c run` at the first whose program is verified. `train` leaves the model of the rung that fits, which
+is all of `w2c train`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,7 +20,7 @@ from weights2code.progress import Progress
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
 from weights2code.training.ladder import ladder_of
-from weights2code.training.search import Record, pick_device, train_rung
+from weights2code.training.search import pick_device, train_rung
 from weights2code.training.storage import Epoch, Trained
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
@@ -54,15 +51,15 @@ def train(
     if folder.trained:
         return Trained.load(folder.file(MODEL), problem)
     found: list[Trained] = []
+    noisy, done = measured(problem), False
     with within(settings.cut_after()) as limit:
         for trained in rungs_of(problem, settings, folder, progress):
             found.append(trained)
-            if trained.fitted or (measured(problem) and at_the_floor(found)):
+            if done := trained.fitted or (noisy and at_the_floor(found)):
                 break
-    chosen = smallest_at_the_floor(found) if measured(problem) else best(found)
+    chosen = best(found, 1 / LOWER if noisy else CLEARLY_BETTER)
     chosen.save(folder.file(MODEL))
-    whole = len(found) == len(ladder_of(problem, settings)) and not limit.cut
-    if chosen.fitted or (measured(problem) and at_the_floor(found)) or whole:
+    if done or (len(found) == len(ladder_of(problem, settings)) and not limit.cut):
         folder.drop_checkpoint()
     return chosen
 
@@ -80,10 +77,15 @@ def at_the_floor(found: Sequence[Trained]) -> bool:
     return before < LOWER and all(t.losses[0] > LOWER * before for t in found[-RUNGS_AT_THE_FLOOR:])
 
 
-def smallest_at_the_floor(found: Sequence[Trained]) -> Trained:
-    """The first rung that no later one beats noticeably; one that fits is always preferred."""
-    lowest = min(trained.losses[0] for trained in found)
-    return next(t for t in found if t.fitted or t.losses[0] * LOWER <= lowest)
+def best(found: Sequence[Trained], clearly: float = CLEARLY_BETTER) -> Trained:
+    """The rung to keep: one that fits, else the smallest whose loss no other makes so many times smaller."""
+    chosen = found[0]
+    for trained in found[1:]:
+        if trained.fitted > chosen.fitted or (
+            trained.fitted == chosen.fitted and trained.losses[0] * clearly < chosen.losses[0]
+        ):
+            chosen = trained
+    return chosen
 
 
 def keep_freed_memory() -> None:
@@ -103,10 +105,13 @@ def rungs_of(
     *,
     after_rows: bool = False,
 ) -> Iterator[Trained]:
-    """Train rung by rung, smallest first; with a folder, `metrics.jsonl` follows and a broken climb goes on.
+    """Train rung by rung, smallest first, until the caller has enough.
 
-    Where the rows were asked before, fixed wirings have nothing to add: they look at what the rows show. The
-    caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint.
+    Where the rows were asked before, fixed wirings have nothing to add: they look at what the rows show.
+    Where a window fits, a wider one has nothing to add. With a folder, `metrics.jsonl` follows, finished
+    rungs are kept in its checkpoint, which the caller drops, and unfinished ones resume. The time limit
+    counts what earlier commands spent on them. A rung that it cuts short goes on under a larger one; it is
+    given out as it is if there is no other.
     """
     torch.set_num_threads(THREADS)
     keep_freed_memory()
@@ -116,31 +121,8 @@ def rungs_of(
         if folder:
             write_metrics(folder, [*done, *under_way])
 
-    checkpoint = folder.checkpoint if folder else None
-    for trained in climb(problem, settings, checkpoint, progress, record, after_rows=after_rows):
-        done += trained.history
-        record(())
-        yield trained
-
-
-def climb(
-    problem: Problem,
-    settings: Settings,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    record: Record | None = None,
-    *,
-    after_rows: bool = False,
-) -> Iterator[Trained]:
-    """What each rung found. With a folder, finished rungs are kept there and unfinished ones resume.
-
-    The time limit counts what earlier commands spent on the rungs that are found in the folder. A rung that
-    the time limit cuts short goes on under a larger one; it is given out as it is if there is no other. Where
-    a window fits, a wider one has nothing to add.
-    """
     some = window_fits = False
-    began = work()
-    device = pick_device(settings.device)
+    began, device = work(), pick_device(settings.device)
     for index, rung in enumerate(ladder_of(problem, settings)):
         if index and work() - began > settings.time_limit:
             return
@@ -149,7 +131,7 @@ def climb(
         if after_rows and rung.option not in AFTER_ROWS:
             continue
         finished, current = (
-            folder and folder / f"{name}.safetensors" for name in (f"rung{index}", "current")
+            folder and folder.checkpoint / f"{name}.safetensors" for name in (f"rung{index}", "current")
         )
         if finished and finished.exists():
             trained = Trained.load(finished, problem)
@@ -159,40 +141,22 @@ def climb(
                 trained = train_rung(rung, problem, settings, device, current, progress, record, some=some)
             except TimeUp:
                 return
-            if trained.unfinished:
-                if folder:
-                    folder.mkdir(parents=True, exist_ok=True)  # there is something to go on with
-                yield trained
-                return
-            if finished and current:
-                trained.save(finished)
-                current.unlink(missing_ok=True)
+            if folder and finished and current:
+                if trained.unfinished:
+                    folder.checkpoint.mkdir(parents=True, exist_ok=True)  # there is something to go on with
+                else:
+                    trained.save(finished)
+                    current.unlink(missing_ok=True)
+        done += trained.history
+        record(())
+        yield trained
+        if trained.unfinished:
+            return
         some = True
         window_fits |= rung.kind == "window" and trained.fitted
-        yield trained
-
-
-def best(found: Sequence[Trained]) -> Trained:
-    """The rung to keep: one that fits, else the smallest that no other beats clearly."""
-    chosen = found[0]
-    for trained in found[1:]:
-        if trained.fitted > chosen.fitted or (
-            trained.fitted == chosen.fitted and trained.losses[0] * CLEARLY_BETTER < chosen.losses[0]
-        ):
-            chosen = trained
-    return chosen
 
 
 def write_metrics(folder: RunFolder, epochs: Sequence[Epoch]) -> None:
     """A line an epoch. The agreement A(e) compares with the end, so a rung under way has none yet."""
-    lines = (json.dumps(_finite(epoch.to_dict()), allow_nan=False) for epoch in epochs)
+    lines = (json.dumps(epoch.line(), allow_nan=False) for epoch in epochs)
     folder.write(METRICS, "".join(f"{line}\n" for line in lines))
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinities: a loss that is not a number becomes null."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value if not isinstance(value, float) or math.isfinite(value) else None

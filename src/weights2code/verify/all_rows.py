@@ -14,15 +14,16 @@ import numpy as np
 
 from weights2code.data import Rows
 from weights2code.data.parts import CONTEXT, Piece, batches, stretched
-from weights2code.kernel.closing import Unsuited, Written, all_rows, close
+from weights2code.kernel.claims import rows_of
+from weights2code.kernel.closing import Unsuited, Written, close
 from weights2code.language import Domain, Recurrence, Var, definition_variables, expression_of
 from weights2code.language.machine_text import machine_text
 from weights2code.language.sums import Unwritten
 
 #: Values of the variables that carry the past, a row a state.
 States = dict[Var, np.ndarray]
-#: Transitions, and rows of one position, that are gone through to find the states of a program.
-TRANSITIONS, ROWS = 100_000, 20_000
+#: Transitions that are gone through to find the states of a program.
+TRANSITIONS = 100_000
 #: Values of all states along a piece that are computed at most.
 MOST_VALUES = 4_000_000
 
@@ -52,12 +53,10 @@ def reachable_states(
 ) -> States | None:
     """What every variable of the past may hold after some inputs, a row a state; None if that has no end in
     sight, or looks something up."""
-    if not all(domain.discrete for domain in domains) or machine.retrieves():
+    if machine.retrieves():
         return None
-    if np.prod([float(domain.size) for domain in domains]) > ROWS:
-        return None
-    rows = all_rows([(domain.low, domain.high) for domain in domains])
     try:
+        rows = rows_of(domains)
         alone = Written(machine_text(replace(machine, outputs=()), floats=True))
         found = close(alone, alone, rows, 0, most)
     except (Unsuited, Unwritten, TypeError):

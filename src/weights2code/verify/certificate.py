@@ -197,7 +197,7 @@ class Certificate:
 
     def networks(self) -> list[tuple[str, NetworkCertificate]]:
         """The networks that the program was compared with, by name; the last is the one that is listed."""
-        both = (("Network", self.network), ("Taught network", self.taught))
+        both = (("Network", self.network), ("Another network", self.taught))
         return [(name, found) for name, found in both if found is not None]
 
     def checkable(self) -> Certificate:

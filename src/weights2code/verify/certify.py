@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 
 from weights2code.effort import Effort, time_is_up
 from weights2code.kernel import claims as kernel
@@ -21,7 +22,7 @@ from weights2code.kernel.closing import Unsuited
 from weights2code.language import Domain, Recurrence, exact_number, renamed
 from weights2code.language.arithmetic import CARRIED
 from weights2code.language.categories import categories_of, with_locals
-from weights2code.language.product import Product
+from weights2code.language.product import Product, must_fit
 from weights2code.language.python_source import python_source
 from weights2code.language.sums import Unwritten
 from weights2code.tasks.step_function import Reference, StepFunction
@@ -142,15 +143,7 @@ def _specified(
     """What a program is proved against: formulas mean exact numbers, a function what it answers."""
     if not isinstance(reference, (Recurrence, StepFunction)):
         return None
-    if len({len(reference.inputs), len(program.inputs), len(domains)}) > 1:
-        raise ValueError(
-            f"the reference reads {len(reference.inputs)} columns, the program {len(program.inputs)}, "
-            f"and {len(domains)} domains are given: they must be as many"
-        )
-    if len(reference.outputs) != len(program.outputs):
-        raise ValueError(
-            f"the reference has {len(reference.outputs)} outputs and the program {len(program.outputs)}"
-        )
+    must_fit(reference, program, domains)
     return kernel.Specification(reference) if isinstance(reference, Recurrence) else Called(reference)
 
 
@@ -158,8 +151,8 @@ def _tested(
     trial: Trial, domains: tuple[Domain, ...], seed: int, whole: bool, tolerance: float
 ) -> Certificate:
     lengths = ", ".join(map(str, trial.lengths))
-    method = f"free-running on {trial.agreement.sequences} sequences of length {lengths}, "
-    rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
+    method = f"run by itself on {trial.agreement.sequences} sequences of length {lengths}, "
+    rule = "right to the nearest whole number" if whole else f"within {tolerance:g} times the largest target"
     rule += " as long as no value reaches 2**53" if trial.outgrown else ""
     if trial.counterexample is None:
         method += f"every output {rule}"
@@ -303,10 +296,10 @@ def _is_wrong(request: _Request, example: Sequence) -> bool:
             (one, state), (two, other) = left.step(state, row), right.step(other, row)
         except Exception:
             return True
-        pairs = zip(one, two, strict=True)
-        apart = [(a, b) for a, b in pairs if a != b]
-        if any(not abs(a - b) < plainly or (request.whole and round(a) != round(b)) for a, b in apart):
-            return True
+        pairs = ((Fraction(a) if isfinite(a) else a, b) for a, b in zip(one, two, strict=True) if a != b)
+        with suppress(OverflowError):  # where both outgrow float64 nothing is said
+            if any(not abs(a - b) < plainly or (request.whole and round(a) != round(b)) for a, b in pairs):
+                return True
     return False
 
 

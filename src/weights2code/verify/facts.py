@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
+from math import inf
 from operator import add
 from typing import Any
 
@@ -27,7 +28,8 @@ _MOST_VARIABLES = 40
 #: Runs end where exact numbers get longer than this: polynomials of the past double in length each step.
 _MOST_BITS = 600
 _MOST_PAIRED = 14
-_SMALL_SET = 4
+#: Sets of values that are listed, and bounds of differences that are looked at.
+_SMALL_SET, _SMALL = 4, 2.0
 _MOST_GUARDS = 24
 
 
@@ -106,45 +108,29 @@ def _times(factor: Fraction, variable: Var) -> Expr:
 
 
 def guesses(joint: Product, runs: Runs, relations: list[Expr]) -> Iterator[Expr]:
-    """Other facts that hold in all runs, about the variables that no relation defines, simplest first."""
+    """Other facts that hold in all runs, about the variables that no relation defines: bounds of each and,
+    where they are small, of differences; remainders of each and of sums and differences."""
     defined = {relation[0] for claim in relations if (relation := relation_of(claim)) is not None}
-    table = {variable: values for variable, values in runs.columns() if variable not in defined}
-    for variable, values in table.items():
-        yield from _bounds(variable, values)
-    paired = list(table)[:_MOST_PAIRED]
+    table = [(variable, values) for variable, values in runs.columns() if variable not in defined]
+    quantities: list[tuple[Expr, np.ndarray, float]] = [(*item, inf) for item in table]
+    for (a, one), (b, other) in combinations(table[:_MOST_PAIRED], 2):
+        quantities += [(a - b, one - other, _SMALL), (a + b, one + other, -inf)]
     moduli = _moduli(joint)
-    for variable in paired:
+    for expr, values, most in quantities:
+        distinct = np.unique(values)
+        if isinstance(expr, Var) and len(distinct) <= _SMALL_SET:
+            choices = [expr.equals(exact_number(value)) for value in distinct.tolist()]
+            yield reduce(lambda one, other: op("or", one, other), choices)
+        for bound in dict.fromkeys((0.0, float(distinct[0]))):
+            if bound <= distinct[0] and abs(bound) <= most:
+                yield expr >= exact_number(bound)
+        for bound in dict.fromkeys((0.0, float(distinct[-1]))):
+            if bound >= distinct[-1] and abs(bound) <= most:
+                yield expr <= exact_number(bound)
         for modulus in moduli:
-            yield from _remainder(variable, table[variable], modulus)
-    for a, b in combinations(paired, 2):
-        gap = table[a] - table[b]
-        for offset in dict.fromkeys((gap.min(), gap.max(), 0.0)):
-            if abs(offset) <= 2 and (gap >= offset).all():
-                yield a - b >= exact_number(offset)
-            if abs(offset) <= 2 and (gap <= offset).all():
-                yield a - b <= exact_number(offset)
-        for modulus in moduli:
-            yield from _remainder(a - b, gap, modulus)
-            yield from _remainder(a + b, table[a] + table[b], modulus)
-
-
-def _bounds(variable: Var, values: np.ndarray) -> Iterator[Expr]:
-    distinct = np.unique(values)
-    if len(distinct) <= _SMALL_SET:
-        choices = [variable.equals(exact_number(value)) for value in distinct.tolist()]
-        yield reduce(lambda one, other: op("or", one, other), choices)
-    for bound in dict.fromkeys((0.0, values.min())):
-        if values.min() >= bound:
-            yield variable >= exact_number(bound)
-    for bound in dict.fromkeys((0.0, values.max())):
-        if values.max() <= bound:
-            yield variable <= exact_number(bound)
-
-
-def _remainder(expr: Expr, values: np.ndarray, modulus: int) -> Iterator[Expr]:
-    remainders = np.unique(np.mod(values, modulus))
-    if len(remainders) == 1 and float(remainders[0]).is_integer():
-        yield (expr % modulus).equals(int(remainders[0]))
+            remainders = np.unique(np.mod(values, modulus))
+            if len(remainders) == 1 and float(remainders[0]).is_integer():
+                yield (expr % modulus).equals(int(remainders[0]))
 
 
 def _moduli(joint: Product) -> list[int]:

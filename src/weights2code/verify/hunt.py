@@ -39,8 +39,6 @@ STATES, TAILS = 48, 4
 POOL, THINNEST, GENERATIONS = 384, 48, 20
 #: Lengths in a row without a find, after which nothing shorter is looked for.
 MISSES = 12
-#: Values from which on an input is a number, and not one of a few.
-MANY = 9
 #: Sequences that a specification is asked, by how much whole numbers are wrong, the size of values up to
 #: which float64 loses no digit, and departures that are looked at for it.
 SPECIFIED, WRONG, SMALL, KEPT_BRIEFLY = 3000, 0.5, 2.0**50, 20
@@ -85,7 +83,6 @@ class Hunt:
     near : how far outputs may be apart.
     budget : sequences that may be asked.
     rng : draws sequences.
-    raw : what the target's outputs are before they are rounded, if that says more.
     by_prefix : whether each prefix of a sequence is a question of its own.
     departed : of those that were found the shortest, by their first wrong position.
     exhaustive : every sequence up to this length was asked, and both agree on them.
@@ -101,7 +98,6 @@ class Hunt:
     near: float
     budget: int
     rng: np.random.Generator
-    raw: Callable[[np.ndarray], np.ndarray] | None = None
     by_prefix: bool = False
     departed: list[np.ndarray] = field(default_factory=list)
     exhaustive: int = 0
@@ -139,7 +135,6 @@ class Hunt:
         self.every(FIRST_SHARE)
         self.kept = int(LATER * self.left)
         self.structured(self.lengths())
-        self.along_slopes()
         self.from_states()
         for length in {min(self.length, 6), self.length, self.lengths()[min(1, len(self.lengths()) - 1)]}:
             self.climb(length)
@@ -204,34 +199,6 @@ class Hunt:
             count = min(self.left // (8 * self.each(length)), 4096, max(64, 40_000 // length))
             if count:
                 self.compare(drawn(self.rng, self.domains, count, length))
-
-    def along_slopes(self) -> None:
-        """Where inputs are numbers: how much each of them parts both at the end, by a small step of each in
-        turn, and then all of them at the ends where they part most. Of what is linear nothing is worse."""
-        if self.raw is None or all(d.categories or d.high - d.low < MANY for d in self.domains):
-            return
-        low, high = (np.array([getattr(d, end) for d in self.domains], float) for end in ("low", "high"))
-        middle = np.array([np.floor((a + b) / 2) for a, b in zip(low, high, strict=True)])
-        for length in self.lengths():
-            size = length * len(self.domains)
-            if self.left < (size + 3) * self.each(length):
-                return
-            x = np.repeat(np.broadcast_to(middle, (length, len(middle)))[None], size + 1, 0).copy()
-            x[1:].reshape(size, -1)[np.arange(size), np.arange(size)] = np.broadcast_to(
-                high, x[0].shape
-            ).ravel()
-            apart = self._apart(x)
-            rising = (apart[1:] > apart[0]).reshape(length, -1)
-            both = [np.where(rising, high, low), np.where(rising, low, high)]
-            self.compare(np.stack(both))
-
-    def _apart(self, x: np.ndarray) -> np.ndarray:
-        """By how much both differ at the end, with its sign, before anything is rounded."""
-        assert self.raw is not None
-        self.asked += len(x) * self.each(x.shape[1])
-        with np.errstate(all="ignore"):
-            program = self.program.run(x)[:, -1].sum(1)
-        return np.nan_to_num(self.raw(x)[:, -1].sum(1) - program)
 
     def from_states(self) -> None:
         """Each state that the program comes to, by the shortest way that was seen, and then long tails: every

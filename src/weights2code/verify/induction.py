@@ -16,7 +16,7 @@ from weights2code.kernel.claims import Inductive, Refuted, Rejected
 from weights2code.kernel.induction import MEMORY, State, Transition, relation_of
 from weights2code.language import Expr
 from weights2code.language.product import Product, depth
-from weights2code.language.z3_form import Unsupported
+from weights2code.language.sums import Unwritten
 from weights2code.verify.facts import affine_relations, conditional_guesses, guesses, observe
 from weights2code.verify.links import Sequence
 
@@ -85,7 +85,7 @@ def invariant_for(
         return _Prover(Transition(joint, eps, limit), effort).prove(seed, stages)
     except _Undecided:
         return Rejected("z3 cannot decide the first positions")
-    except (Unsupported, _GaveUp, TimeUp, ArithmeticError) as obstacle:
+    except (Unwritten, _GaveUp, TimeUp, ArithmeticError) as obstacle:
         return Rejected(str(obstacle))
     except z3.Z3Exception as obstacle:
         return Rejected(f"z3: {obstacle}")
@@ -105,7 +105,7 @@ def largest_limit(joint: Product, effort: Effort, eps: Fraction, seed: int = 0) 
             assumptions, last = prover.transition.window(relations, 1)
             holds = prover.follows(assumptions, last.correct, _LIMIT_GOAL)
             low, high = (power, high) if holds else (low, power)
-    except (Unsupported, _GaveUp, TimeUp, ArithmeticError, z3.Z3Exception):
+    except (Unwritten, _GaveUp, TimeUp, ArithmeticError, z3.Z3Exception):
         return None
     return (1 << low) if low else None
 

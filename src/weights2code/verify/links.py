@@ -271,7 +271,7 @@ class Rule:
             return "found from the values that the network reads, not from its parts"
         many = len(self.nodes) > 1
         nodes = f"node{'s' * many} {', '.join(self.nodes)} as {'variables' if many else 'a variable'}"
-        return f"read at cut {self.cut}, with the trained network's {nodes}"
+        return f"read from the trained network, with its {nodes}"
 
     def to_dict(self) -> dict[str, Any]:
         return to_fields(self) | {"explanation": self.explain()}

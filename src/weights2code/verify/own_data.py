@@ -73,7 +73,8 @@ class Allowed:
         """Whether outputs agree well enough with so many targets, and the rule in words."""
         if self.integer_outputs:
             share = f"at least {1 - self.share():.1%} of the outputs" if self.share() else "every output"
-            return (agreement.accuracy or 0.0) >= 1.0 - self.share(), f"{share} right after rounding"
+            rule = f"{share} right to the nearest whole number"
+            return (agreement.accuracy or 0.0) >= 1.0 - self.share(), rule
         # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
         unsure = 2 / max(1, targets.size) + (2 / self.noise_rows if self.noise_rows else 0.0)
         scatter = 1 + SCATTER * np.sqrt(unsure)
@@ -99,11 +100,11 @@ def certify_on_data(
         limit = max(allowed.error(y[judged]), 3 * allowed.noise)
         wrong = wrong_positions(answer, y, whole=whole, tolerance=limit, scale=1.0) & judged
         counterexample = shortest_wrong_prefix(x, wrong) if wrong.any() else None
-    ran = "one step ahead, the true past outputs given," if one_step else "free-running"
-    kept = "1 held-out sequence" if found.sequences == 1 else f"{found.sequences} held-out sequences"
+    ran = "one step ahead, the true past outputs given," if one_step else "run by itself"
+    kept = "1 sequence" if found.sequences == 1 else f"{found.sequences} sequences"
     return Certificate(
         verdict="tested" if passed else "failed",
-        method=f"{ran} on {kept} ({sequences.scored.sum()} positions); the rule: {rule}",
+        method=f"{ran} on {kept} kept back ({sequences.scored.sum()} rows); asked for: {rule}",
         domain=(),
         covers="the tested lengths",
         lengths=tuple(sorted(set(sequences.lengths.tolist()))),

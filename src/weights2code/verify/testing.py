@@ -20,7 +20,7 @@ import numpy as np
 from weights2code.kernel.closing import Stopped, Text, Unsuited
 from weights2code.language import Domain, Recurrence, exact_number, uniform
 from weights2code.language.arithmetic import arithmetic
-from weights2code.language.exact import run_exact_below
+from weights2code.language.exact import run_exact
 from weights2code.language.interval import Interval
 from weights2code.tasks.step_function import Reference
 from weights2code.verify.certificate import Agreement, Sequence
@@ -180,7 +180,7 @@ def _side_by_side(
     if not plainly and not reference.retrieves():
         x_few, answer_few, fits_few = (table[few][:_EXACT_SEQUENCES] for table in (x, answer, fits))
         with suppress(ArithmeticError):  # what has no exact value is judged as it runs
-            exact, small = run_exact_below(reference, x_few, _EXACT)
+            exact, small = run_exact(reference, x_few, _EXACT)
             return x_few, exact, answer_few, small[..., None] & np.isfinite(exact) & fits_few, largest
     return x, right, answer, judged, largest
 

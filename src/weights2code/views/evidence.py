@@ -69,14 +69,23 @@ class Context:
         unresolved[some], kept[some] = _same(values, i, j, some), _same(values, one, other, some)
         return unresolved, kept
 
+    def resolved(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of features, the contradictions that each resolves, and the agreeing pairs that it leaves."""
+        return ~_alike(values, *self.conflicts), _alike(values, *self.agreed)
+
 
 def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
     """Of all features or some, the share of pairs of rows that they leave together."""
     if not len(i):
         return np.zeros(len(values) if some is None else len(some))
-    charge(COMPARED * len(i) * (len(values) if some is None else len(some)))
-    one, other = (values[:, of] if some is None else values[np.ix_(some, of)] for of in (i, j))
-    return (np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)).mean(1)
+    return _alike(values if some is None else values[some], i, j).mean(1)
+
+
+def _alike(values: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Whether each feature is the same in these pairs of rows."""
+    charge(COMPARED * len(i) * len(values))
+    one, other = values[:, i], values[:, j]
+    return np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)
 
 
 @dataclass(slots=True, eq=False)

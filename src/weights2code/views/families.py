@@ -68,6 +68,8 @@ class Source:
     tests: list[Quantity] = field(default_factory=list)
     #: What levels rise and fall by besides: quantities less a number or negated, tests less others.
     changes: list[Quantity] = field(default_factory=list)
+    #: States that the rows fold into, once they are looked for.
+    machines: list[Feature] | None = None
     #: How many sequences are looked at first.
     first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)

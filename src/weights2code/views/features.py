@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Start, Step, Var, definition_variables, renamed
 
-#: What another feature of the same kind costs, of what it costs alone.
-AGAIN = 0.5
+#: What another feature of the same kind costs, of what it costs alone; and one of the same steps.
+AGAIN, EARLIER = 0.5, 1.3
 #: Stands for what lies before the start, in values of features: equal to itself, and to nothing else.
 BEFORE = -8.98e307
 
@@ -66,12 +66,14 @@ class Feature:
 
 
 def priced(features: Iterable[Feature]) -> float:
-    """What it costs to say features together: what is like another but for its numbers is soon said."""
-    seen: set[str] = set()
+    """What it costs to say features together: what is like another but for its numbers is soon said, and what
+    is the same at another position has been said."""
+    seen: set[str | tuple[Step, ...]] = set()
     total = 0.0
     for feature in features:
-        total += feature.cost * (AGAIN if feature.like in seen else 1.0)
-        seen |= {feature.like} - {""}
+        share = AGAIN if feature.like in seen else 1.0
+        total += min(feature.cost * share, EARLIER if feature.steps in seen else inf)
+        seen |= {feature.like, feature.steps} - {"", ()}
     return total
 
 

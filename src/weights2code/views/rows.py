@@ -14,10 +14,10 @@ from math import inf, log2
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.effort import time_is_up
+from weights2code.effort import charge, time_is_up
 from weights2code.progress import at
 from weights2code.views import families
-from weights2code.views.evidence import EXPECTED, REAL, TELLING, Context, Evidence
+from weights2code.views.evidence import COMPARED, EXPECTED, REAL, TELLING, Context, Evidence
 from weights2code.views.families import Batch, Given, Source
 from weights2code.views.features import BEFORE, Feature, priced
 from weights2code.views.states import states
@@ -38,6 +38,8 @@ MOST_NEAR, MOST_GROWN, MOST_FOUND, POOL = 48, 6, 400, 24
 #: Features that are looked at on the first rows before all are asked, what one may leave there, and how many
 #: are left for each context.
 LARGE, PROMISING, KEPT_FIRST = 64, 0.9, 24
+#: Features that are put together two by two, and pairs of them that are looked at further.
+MOST_TOLD, MOST_PAIRS = 2000, 60
 #: Views that are remembered for the contradictions that they leave.
 PARTIAL = 40
 #: What a view costs more where near rows differ twice as much, and differences that are none.
@@ -196,6 +198,38 @@ class Rows:
         self.partial = sorted(some, key=lambda s: s.left + 0.01 * s.cost)[:PARTIAL]
         return ranked
 
+    def paired(self, contexts: Sequence[Features], batches: Iterable[Batch]) -> list[Scored]:
+        """Each context with two features more that leave no contradiction, the cheapest: what neither of two
+        says alone, as two counters do that must both be 0."""
+        asked = [(some, self._contexts(some)[0], dict[bytes, _Told]()) for some in contexts]
+        asked = [(some, context, told) for some, context, told in asked if context.found]
+        shown = self.source.sequences.scored[: self.source.first]
+        for batch in batches:
+            if time_is_up():
+                break
+            values = batch.values(self.source.first)[:, shown]
+            usable = np.flatnonzero(np.isfinite(values).all(1) & (np.ptp(values, axis=1) > 0))
+            costs = batch.costs
+            for _, context, told in asked:
+                apart, alike = context.resolved(values[usable])
+                few = alike.mean(1) * context.found < EXPECTED
+                packed = np.packbits(apart, axis=1), np.packbits(alike, axis=1)
+                for row in np.flatnonzero(~few & apart.any(1)).tolist():
+                    place, one, other = int(usable[row]), packed[0][row], packed[1][row]
+                    key = one.tobytes() + other.tobytes()
+                    if key not in told or costs[place] < told[key].cost:
+                        told[key] = _Told(float(costs[place]), one, other, batch, place)
+        found = dict[frozenset[Feature], Scored]()
+        for some, context, told in asked:
+            for one, other in _together(sorted(told.values(), key=lambda t: t.cost)[:MOST_TOLD], context):
+                features = (*some, one.feature, other.feature)
+                if (
+                    len(set(features)) == len(features)
+                    and self.few.contradicted(self.shown(features))[0] == 0
+                ):
+                    found.setdefault(frozenset(features), Scored(features, 0.0))
+        return list(found.values())
+
     def _contexts(self, some: Features) -> tuple[Context, Context]:
         """Of the first rows, and of all on the screen."""
         shown = self.shown(some)
@@ -228,6 +262,42 @@ class Rows:
                 small = self.smallest(one.features)
                 views.setdefault(frozenset(small), small)
         return sorted(views.values(), key=self.place)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """What one feature of a batch resolves: contradictions, and agreeing pairs that it leaves together, in
+    bits."""
+
+    cost: float
+    apart: np.ndarray
+    alike: np.ndarray
+    batch: Batch
+    place: int
+
+    @property
+    def feature(self) -> Feature:
+        return self.batch.feature(self.place)
+
+
+def _together(told: list[_Told], context: Context) -> Iterator[tuple[_Told, _Told]]:
+    """Pairs that resolve all contradictions, where many could be left; the cheapest first."""
+    if not told:
+        return
+    apart, alike = np.stack([one.apart for one in told]), np.stack([one.alike for one in told])
+    costs = np.array([one.cost for one in told])
+    whole = np.packbits(np.ones(len(context.conflicts[0]), bool))
+    charge(COMPARED * apart.size * len(told) / 8)
+    pairs = [
+        (place, place + 1 + np.flatnonzero(((apart[place] | apart[place + 1 :]) == whole).all(1)))
+        for place in range(len(told))
+    ]
+    some = np.array([(i, j) for i, others in pairs for j in others.tolist()], int).reshape(-1, 2)
+    both = np.bitwise_and(alike[some[:, 0]], alike[some[:, 1]])
+    left = np.unpackbits(both, axis=1).sum(1) / len(context.agreed[0])
+    some = some[left * context.found >= EXPECTED]
+    for i, j in some[np.argsort(costs[some].sum(1), kind="stable")[:MOST_PAIRS]].tolist():
+        yield told[i], told[j]
 
 
 def some_of(sequences: Sequences, most: int) -> Sequences:
@@ -279,7 +349,8 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
         pool = list(dict.fromkeys([*(s.features[-1] for s in kept), *near]))
-        level, joined, traced = kept, [], list(Given.traced(pool, rows.source))
+        both = rows.paired(contexts[:3], dict(later_families(rows.source))[name])
+        level, joined, traced = kept, both, list(Given.traced(pool, rows.source))
         for _ in range(TOGETHER):
             level = rows.grown([s.features for s in level[:CONTEXTS]], traced)
             joined += [s for s in level if s.left == 0]
@@ -304,8 +375,10 @@ def later_families(source: Source) -> Iterator[tuple[str, Iterable[Batch]]]:
 
 
 def machines(source: Source) -> Iterator[Batch]:
-    """States of the machine that the rows fold into, which takes its time."""
-    yield from Given.traced(list(states(source.problem)), source)
+    """States of the machine that the rows fold into, which takes its time: once."""
+    if source.machines is None:
+        source.machines = list(states(source.problem))
+    yield from Given.traced(source.machines, source)
 
 
 def visible_views(rows: Rows, fresh: list[Feature], reach: int) -> list[Features]:

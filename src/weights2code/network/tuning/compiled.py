@@ -133,7 +133,7 @@ class Compiler:
             assert isinstance(node, ChannelNode)
             self.nodes.append(replace(node, start=0.0))
         for place, name in enumerate(self.program.inputs):
-            self.values[name] = Sum({place: channel_scales(self.graph.layout)[place]})
+            self.values[name] = Sum({place: self.scales[place]})
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -196,9 +196,9 @@ class Compiler:
         return Sum({self._add(("equality", query, key, value, bias), head): scale})
 
     @cached_property
-    def scales(self) -> list[float]:
+    def scales(self) -> tuple[float, ...]:
         """What a channel is to be multiplied by to be in the user's units."""
-        return list(channel_scales(self.graph.layout))
+        return channel_scales(self.graph.layout)
 
     def _mean(self, expr: Op) -> Sum | None:
         """A running total over how many there were, as a head that averages; None if it is none."""
@@ -345,7 +345,7 @@ class Compiler:
         start = float(before if np.isfinite(before) else np.clip(before, -far, far))
         if name in outputs and self.graph.layout.name == "autoregressive":
             node = len(self.program.inputs) + outputs.index(name)
-            unit, lag = channel_scales(self.graph.layout)[node], lag - 1
+            unit, lag = self.scales[node], lag - 1
             self.nodes[node] = replace(self.nodes[node], start=start / unit)
         else:
             source = self.values[name]

@@ -162,10 +162,9 @@ class _Rows:
 
     def with_units(self, graph: DiscreteGraph) -> DiscreteGraph:
         """The graph with new units in every sub-MLP that feeds the head."""
-        return _with(graph, {index: self._with_units(graph, index) for index in direct_operators(graph)})
+        return _with(graph, {i: self._with_new_units(graph.nodes[i]) for i in direct_operators(graph)})
 
-    def _with_units(self, graph: DiscreteGraph, index: int) -> OperatorNode:
-        node = graph.nodes[index]
+    def _with_new_units(self, node: Node) -> OperatorNode:
         assert isinstance(node, OperatorNode)
         blank = not node.output_weight.any()  # nothing of it was pruned
         used = [slot for slot in range(len(node.operands)) if blank or node.hidden_weight[:, slot].any()]

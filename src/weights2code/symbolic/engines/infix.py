@@ -18,8 +18,6 @@ from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import snap
 
-#: Names beside those that users may choose operators by.
-_CALLS = {"Abs": "abs", "fabs": "abs", "Max": "max", "Min": "min", "fmax": "max", "fmin": "min", "Mod": "mod"}
 #: Operators that mean little on reals.
 _OF_WHOLE = ("mod", "floor", "and")
 
@@ -92,7 +90,7 @@ def _call(name: str, arguments: list[Expr]) -> Expr:
     if name == "cond" and len(arguments) == 2:
         # PySR's cond(x, y) is y where x > 0, else 0
         return op("mul", op("gt", arguments[0], 0), arguments[1])
-    ours = _CALLS.get(name) or ALIASES.get(name, (name,))[0]
+    ours = ALIASES.get(name, (name,))[0]
     if ours not in OPERATORS:
         raise ValueError(f"the expression language has no word for {name}")
     if OPERATORS[ours].associative and len(arguments) > 2:

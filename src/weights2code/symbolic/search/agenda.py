@@ -31,14 +31,23 @@ from weights2code.symbolic.snapping import simplest
 
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
-#: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
-STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4.5,
-         "compared": 5.8, "shared": 6.0, "sums": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
+Ask = Callable[[Reader, Bank, Goal], Iterable[Expr | Left]]
+#: Nodes that a formula has at least that a step leads to, beyond those around its task, and what it asks:
+#: so steps wait. Pieces of reals are cheap beside a bank of reals.
+STEPS: dict[str, tuple[float, Ask]] = {
+    "choices": (3.8, pieces.choices),
+    "planes": (4.2, pieces.pieces),
+    "parts": (4.5, columns.parted),
+    "sums": (6.5, linear.sums),
+    "pieces": (6.5, pieces.pieces),
+    "families": (6.6, families),
+}
+#: The same for what is around a goal and for sums of columns.
+AROUND, WEIGHTED = 1, 3.5
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "residue", "function", "inverse", "put", "near", "along", "choice",
-              "part")  # fmt: skip
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "choice", "part")
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
@@ -47,12 +56,8 @@ SHORTER, AT_LEAST = 0.2, 0.03
 STEP = 2.2e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
 LATER, BIT = 1.0, 1.5
-#: The share of the nodes of a part that is found, which does not count where what is left waits.
-SURE = 1.0
 #: The share of the effort that is kept for a list where nothing else is found, and at least.
 RESERVE, LEAST_RESERVE = 0.2, 0.15
-#: Rows that are all in the table; of more, those that the search is given.
-WHOLE = 1000
 #: Nodes of a row of a table.
 TABLE = 2
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -70,7 +75,7 @@ class Task:
     cost: float = 0.0
     depth: int = 0
     step: str = ""
-    #: Nodes of parts that are found.
+    #: Nodes of parts that are found, which do not count where what is left waits.
     sure: float = 0.0
     #: The task whose first part this is, or is a step of, and the one that it is a part of.
     first: Task | None = None
@@ -104,7 +109,7 @@ class Search:
     def run(self) -> None:
         problem = self.problem
         tolerance = problem.accuracy * (1 + 1e-9)
-        rows = np.arange(len(problem.X)) if len(problem.X) <= WHOLE else problem.rows
+        rows = problem.rows
         told = tuple(int(i) for i in np.searchsorted(rows, self.told)) if len(self.told) else ()
         table = Table(problem.variables, problem.domains, problem.X[rows], told)
         goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
@@ -154,9 +159,7 @@ class Search:
         """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
         if name in left_out:
             return
-        expected = (
-            task.cost - SURE * task.sure + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
-        )
+        expected = task.cost - task.sure + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
         heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
     def start(self, task: Task) -> None:
@@ -181,22 +184,20 @@ class Search:
             self.push(task, "layer", cost, partial(self.layer, cost=cost))
         for cost, nodes in REDUCE.items():
             self.push(task, "reduce", nodes, partial(self.reduce, cost=cost))
-        for name, nodes in STEPS.items():
+        self.push(task, "around", AROUND, self.around)
+        self.push(task, "weighted", WEIGHTED, self.weighted)
+        for name, (nodes, ask) in STEPS.items():
             if self.suits(task, name):
-                self.push(task, name, nodes, getattr(self, name))
+                self.push(task, name, nodes, partial(self.propose, ask=ask))
 
     def suits(self, task: Task, name: str) -> bool:
         """Whether a step has anything to say of a task."""
         real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        if name == "shared":
-            return task.depth <= 1 and len(task.goal.known) == len(task.goal.low)
         if name == "families":
             return task.depth == 0 and not task.table.discrete
-        if name == "sums":
-            return task.goal.modulus is None
-        return name != "compared" or task.reader.two
+        return name != "sums" or task.goal.modulus is None
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -282,53 +283,25 @@ class Search:
         else:
             bank.add_sums(lambda block: self.look(task, block))
 
-    def families(self, task: Task) -> None:
-        """Functions with one inner constant."""
-        self.offer(task, families(task.reader))
-
-    def sums(self, task: Task) -> None:
-        for expr in linear.sums(task.reader, self.bank(task)):
-            self.offer(task, [expr])
-
-    def shared(self, task: Task) -> None:
-        """One function at several lags."""
-        self.offer(task, linear.shared(task.reader, LARGEST))
-
-    def parts(self, task: Task) -> None:
-        """Rules with a part of their own for one value of a column."""
-        self.below(task, columns.parted(task.reader, task.goal))
-
-    def compared(self, task: Task) -> None:
-        self.offer(task, linear.compared(task.reader, self.bank(task)))
-
-    def planes(self, task: Task) -> None:
-        """Pieces of reals, which are cheap beside a bank of reals."""
-        self.pieces(task)
-
-    def choices(self, task: Task) -> None:
-        """One of two columns or levels."""
-        self.below(task, pieces.choices(task.reader, self.bank(task), task.goal))
-
-    def pieces(self, task: Task) -> None:
-        self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))
+    def propose(self, task: Task, ask: Ask) -> None:
+        self.below(task, ask(task.reader, self.bank(task), task.goal))
 
     def around(self, task: Task) -> None:
         """What stands inside bounds, a remainder, a function of one argument."""
         if task.step != "bounds":
-            self.below(task, reductions.bounds(task.reader, task.goal))
+            self.propose(task, reductions.bounds)
         step = {"functions": task.step != "function" and task.depth <= 1, "remainder": task.step != "bounds"}
         self.below(task, reductions.undone(task.reader, task.goal, **step))
 
     def reduce(self, task: Task, cost: int) -> None:
         """What is left when a step is undone that has an entry of at most a cost in it."""
-        bank = self.bank(task)
-        self.below(task, columns.put(task.reader, bank, task.goal, cost))
-        self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
+        self.propose(task, partial(columns.put, cost=cost))
+        self.propose(task, partial(reductions.inverses, cost=cost))
         if cost < LARGEST:
-            self.below(task, near.near(task.reader, bank, task.goal, cost))
-            self.below(task, columns.periods(task.reader, task.goal))
-        if cost == LARGEST:
-            self.below(task, columns.along(task.reader, task.goal))
+            self.propose(task, partial(near.near, cost=cost))
+            self.propose(task, columns.periods)
+        else:
+            self.propose(task, columns.along)
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -105,8 +105,8 @@ class Bank:
                 found |= {2.0, float(column.max()), float(column.max()) + 1}
         return sorted(found, key=lambda v: (abs(v), v))
 
-    def fresh(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Places of values that are usable and not known, each once, and their keys."""
+    def fresh(self, values: np.ndarray) -> np.ndarray:
+        """Places of values that are usable and were not seen before, each once; from now on they were."""
         self.problem.effort.spend(CELL * values.size)
         with np.errstate(all="ignore"):
             sums = values @ self.hash
@@ -116,16 +116,13 @@ class Bank:
         _, first = np.unique(keys, return_index=True)
         first.sort()
         first = first[good[first]]
-        known = np.searchsorted(self.seen, keys[first])
-        known = np.minimum(known, len(self.seen) - 1)
-        first = first[self.seen[known] != keys[first]] if len(self.seen) else first
-        return first, keys[first]
+        first = first[~np.isin(keys[first], self.seen)]
+        self.seen = np.concatenate([self.seen, keys[first]])
+        return first
 
     def _append(
-        self, values: np.ndarray, keys: np.ndarray, cost: np.ndarray, rank: np.ndarray, recipe: np.ndarray,
-        reads: np.ndarray,
-    ) -> None:  # fmt: skip
-        self.seen = np.sort(np.concatenate([self.seen, keys]))
+        self, values: np.ndarray, cost: np.ndarray, rank: np.ndarray, recipe: np.ndarray, reads: np.ndarray
+    ) -> None:
         self.values = np.concatenate([self.values, values])
         self.cost = np.concatenate([self.cost, cost])
         self.rank = np.concatenate([self.rank, rank])
@@ -167,36 +164,33 @@ class Bank:
     def grow(self, cost: int, look: Look) -> None:
         """All entries of a cost: `look` sees every one that is new, the first of each operator are kept."""
         parts: list[tuple[np.ndarray, ...]] = []
-        own = np.empty(0, dtype=np.int64)
         room = dict.fromkeys(range(len(self.operators)), KEPT)
         for place, values, arguments in self._blocks(cost):
             if self.problem.expired():
                 break
-            chosen, keys = self.fresh(values)
-            if len(own) and len(chosen):
-                new = ~np.isin(keys, own)
-                chosen, keys = chosen[new], keys[new]
+            chosen = self.fresh(values)
             if not len(chosen):
                 continue
-            own = np.concatenate([own, keys])
             left, right = arguments(chosen)
-            made = values[chosen]
-            look(Block(made, functools.partial(self._write, place, left, right), cost))
-            most = room[place]
-            if most > 0:
-                rare = self.operators[place].rare + sum(
-                    self.rank[side[:most]] - self.cost[side[:most]]
-                    for side in ((left, right) if self.operators[place].arity == 2 else (left,))
+            look(
+                Block(
+                    values[chosen],
+                    lambda i, p=place, one=left, other=right: self._made(p, one[i], other[i]),
+                    cost,
                 )
-                recipe = np.column_stack([np.full(len(left), place), left, right])[:most]
-                parts.append((made[:most], keys[:most], np.asarray(cost + rare), recipe))
-                room[place] -= len(made[:most])
+            )
+            entry, most = self.operators[place], room[place]
+            left, right, made = left[:most], right[:most], values[chosen[:most]]
+            rare = np.full(len(left), entry.rare) + self.rank[left] - self.cost[left]
+            reads = self.reads[left]
+            if entry.arity == 2:
+                rare, reads = rare + self.rank[right] - self.cost[right], reads | self.reads[right]
+            recipe = np.column_stack([np.full(len(left), place), left, right])
+            parts.append((made, np.full(len(left), cost), cost + rare, recipe, reads))
+            room[place] -= len(made)
         start = len(self)
         if parts:
-            values, keys, rank, recipe = (np.concatenate([part[i] for part in parts]) for i in range(4))
-            two = np.array([entry.arity == 2 for entry in self.operators])[recipe[:, 0]]
-            reads = self.reads[recipe[:, 1]] | np.where(two, self.reads[recipe[:, 2]], 0)
-            self._append(values, keys, np.full(len(values), cost), rank, recipe, reads)
+            self._append(*(np.concatenate([part[i] for part in parts]) for i in range(5)))
         self.layers[cost] = start, len(self)
         self.grown = cost
 
@@ -272,23 +266,35 @@ class Bank:
             ends = list(itertools.combinations(levels, 2))
             if ends:
                 low, high = np.array(ends).T[:, :, None]
-                yield np.clip(v[None], low, high), functools.partial(_clip, expr, ends), cost + 3, reads
+                yield (
+                    np.clip(v[None], low, high),
+                    lambda i, expr=expr, ends=ends: op("clip", expr, *(Const(end).value for end in ends[i])),
+                    cost + 3,
+                    reads,
+                )
 
     def _ranked(self) -> Pending:
+        """The smallest, second, ... of all columns or of three; one against the extremum of the others."""
         k, variables = self.X.shape[1], self.table.variables
-        several = [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]
-        for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
-            names, size = [variables[j] for j in some], len(some)
-            write = functools.partial(_ranked, names)
-            values = np.sort(self.X[:, some], axis=1).T
-            if self.table.bits:  # others say how many there are, which sums do
-                values, write = values[[0, -1]], functools.partial(_extremum, names)
-            yield values, write, size + 1, sum(1 << j for j in some)
-        if 3 <= k <= 15 and self.problem.allows("max", "min"):  # one against the extremum of all others
-            for j in range(k):
-                others = np.delete(self.X, j, axis=1)
-                values = self.X[:, j] - np.stack([others.min(axis=1), others.max(axis=1)])
-                yield values, functools.partial(_against, variables, j), k + 2, (1 << k) - 1
+        if not (3 <= k <= 15 and self.problem.allows("max", "min")):
+            return
+        for some in [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]:
+            # of bits, others say how many there are, which sums do
+            ranks = [0, len(some) - 1] if self.table.bits else [*range(len(some))]
+            names = [variables[j] for j in some]
+            values = np.sort(self.X[:, some], axis=1).T[ranks]
+            reads = sum(1 << j for j in some)
+            yield values, lambda i, of=names, ranks=ranks: ranked(of, ranks[i] + 1), len(some) + 1, reads
+        for j, variable in enumerate(variables):
+            others = np.delete(self.X, j, axis=1)
+            rest = [v for v in variables if v != variable]
+            values = self.X[:, j] - np.stack([others.min(axis=1), others.max(axis=1)])
+            yield (
+                values,
+                lambda i, v=variable, rest=rest: op("sub", v, ranked(rest, len(rest) if i else 1)),
+                k + 2,
+                (1 << k) - 1,
+            )
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Small whole weights of the columns, the shortest sums first, and what these cost."""
@@ -316,8 +322,12 @@ class Bank:
                 continue
             use = levels if entry.right == "any" else np.arange(2, min(np.ptp(v), 12) + 1)
             if len(use):
-                write = functools.partial(_bent, entry, expr, use)
-                yield entry.compute(v[None], use[:, None]), write, cost + entry.cost + 1, reads
+                yield (
+                    entry.compute(v[None], use[:, None]),
+                    lambda i, entry=entry, use=use: entry.write(expr, Const(float(use[i]))),
+                    cost + entry.cost + 1,
+                    reads,
+                )
 
     def _see(self, pending: Pending, look: Look, rank: int | None = None) -> None:
         """Entries that no operator makes of others are looked at and kept together, maybe at a rank."""
@@ -327,7 +337,7 @@ class Bank:
         values = np.concatenate([part[0] for part in parts])
         cost = np.concatenate([np.broadcast_to(part[2], len(part[0])) for part in parts])
         reads = np.concatenate([np.broadcast_to(part[3], len(part[0])) for part in parts])
-        places, keys = self.fresh(values)
+        places = self.fresh(values)
         if not len(places):
             return
         ends = np.cumsum([len(part[0]) for part in parts])
@@ -337,24 +347,20 @@ class Bank:
         self.written += [(parts[w][1], i) for w, i in zip(which.tolist(), inside.tolist(), strict=True)]
         recipe = np.column_stack([np.full(len(places), -1), np.arange(start, len(self.written)), 0 * places])
         likely = cost[places] if rank is None else np.full(len(places), rank)
-        self._append(values[places], keys, cost[places], likely, recipe, reads[places])
+        self._append(values[places], cost[places], likely, recipe, reads[places])
         look(Block(values[places], lambda i: self._call(start + i), int(cost[places].min())))
 
     def _call(self, place: int) -> Expr:
         write, i = self.written[place]
         return write(i)
 
-    def _write(self, place: int, left: np.ndarray, right: np.ndarray, i: int) -> Expr:
+    def _made(self, place: int, left: int, right: int) -> Expr:
         entry = self.operators[place]
-        arguments = (left[i], right[i]) if entry.arity == 2 else (left[i],)
-        return entry.write(*(self.expr(int(a)) for a in arguments))
+        return entry.write(*(self.expr(int(i)) for i in (left, right)[: entry.arity]))
 
     def expr(self, i: int) -> Expr:
         place, left, right = self.recipe[i]
-        if place < 0:
-            return self._call(left)
-        entry = self.operators[place]
-        return entry.write(*(self.expr(int(a)) for a in ((left, right) if entry.arity == 2 else (left,))))
+        return self._call(left) if place < 0 else self._made(place, left, right)
 
 
 def levels_of(values: np.ndarray, room: int, *, whole: bool) -> list[float]:
@@ -372,26 +378,5 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
     return functools.reduce(lambda a, b: op("max" if place > 1 else "min", a, b), variables)
 
 
-def _against(variables: Sequence[Expr], j: int, i: int) -> Expr:
-    others = [v for place, v in enumerate(variables) if place != j]
-    return op("sub", variables[j], ranked(others, 1 if i == 0 else len(others)))
-
-
-def _extremum(variables: Sequence[Expr], i: int) -> Expr:
-    return ranked(variables, len(variables) if i else 1)
-
-
-def _ranked(variables: Sequence[Expr], i: int) -> Expr:
-    return ranked(variables, i + 1)
-
-
 def _weighted(weights: np.ndarray, variables: Sequence[Expr], i: int) -> Expr:
     return weighted_sum([(int(w), v) for w, v in zip(weights[i], variables, strict=True) if w])
-
-
-def _clip(expr: Expr, ends: Sequence[tuple[float, float]], i: int) -> Expr:
-    return op("clip", expr, *(Const(end).value for end in ends[i]))
-
-
-def _bent(entry: Searched, expr: Expr, levels: np.ndarray, i: int) -> Expr:
-    return entry.write(expr, Const(float(levels[i])))

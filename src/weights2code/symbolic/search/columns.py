@@ -8,7 +8,7 @@ the bank has. A sum along which the values lie apart takes the place of its colu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -35,15 +35,15 @@ from weights2code.symbolic.search.table import (
     size,
 )
 
-#: Quantities that are put in: cells asked for, asked at all lags at once,
-#: followed of those that are made of the same columns, and of all; bits that they must save.
-ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
+#: Quantities that are put in: cells asked for, followed of those that are made of the same columns, and of
+#: all; bits that they must save.
+ASKED, SAME, PUT, LESS = 300_000, 3, 8, 0.3
 #: Values that a column must have for its remainders to be asked for, and the largest divisor.
 FEWEST_VALUES, MOST_PERIOD = 12, 1000
 #: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
 PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
-#: Columns with at most so many values may be gates of a direction.
-GATES = 6
+#: Values that a column has at most by which rows are parted.
+LEVELS = 6
 
 
 def dropped(problem: Problem, left: Left) -> Left:
@@ -72,31 +72,22 @@ def _needless(problem: Problem, table: Table, goal: Goal, kept: Sequence[int]) -
     return pairs * evidence(goal) >= EVIDENCE
 
 
-@dataclass(frozen=True, slots=True)
-class _Put:
-    """An entry of the bank that takes the place of columns: the room that is left, and the columns kept."""
-
-    room: float
-    entry: int
-    kept: tuple[int, ...]
-
-
 def put(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
     """Quantities in place of the columns that they are made of, those that leave the least room first."""
     table, problem = reader.table, reader.problem
     if not table.discrete or len(goal.known) < 6 or len(table.variables) < 2:
         return
-    lefts = [*_everywhere(reader, bank, goal, cost)]
-    ranked = sorted(_puts(reader, bank, cost), key=lambda p: p.room + COST * int(bank.rank[p.entry]))
+    lefts: list[Left] = []
+    ranked = sorted(_puts(reader, bank, cost), key=lambda found: found[0] + COST * int(bank.rank[found[1]]))
     seen: set[bytes] = set()
-    for found in ranked:
-        expr = bank.expr(found.entry)
-        code = joined([_numbered(table.values(expr)), *(table.codes[i] for i in found.kept)])
+    for _, entry, kept in ranked:
+        expr = bank.expr(entry)
+        code = joined([_numbered(table.values(expr)), *(table.codes[i] for i in kept)])
         mark = np.array(code, dtype=np.int32).tobytes()
         if mark in seen:
             continue
         seen.add(mark)
-        left = _with_copies(problem, table, goal, expr, [table.variables[i] for i in found.kept])
+        left = _with_copies(problem, table, goal, expr, [table.variables[i] for i in kept])
         if left is not None:
             lefts.append(left)
             if len(seen) >= 2 * PUT:
@@ -111,12 +102,23 @@ def _numbered(values: np.ndarray) -> np.ndarray:
     return np.unique(np.round(values, 9), return_inverse=True)[1].reshape(-1)
 
 
-def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
-    """Entries that leave no two rows that agree and differ in what is wanted, and less room."""
+def _agreeing(rest: np.ndarray, V: np.ndarray, goal: Goal) -> tuple[np.ndarray, np.ndarray]:
+    """How often rows agree in what is kept and in each quantity, and whether such rows contradict."""
+    key = rest * 1e8 + V
+    order = np.argsort(key, axis=1)
+    same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
+    apart = np.abs(np.diff(goal.middle[goal.known][order], axis=1)) > 2 * goal.slack
+    return same.sum(axis=1), np.any(same & apart, axis=1)
+
+
+def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[tuple[float, int, tuple[int, ...]]]:
+    """Entries that leave no two rows that agree and differ in what is wanted, and less room.
+
+    The room that is left, the entry, and the columns that stay beside it.
+    """
     small, table = reader.goal, reader.table
     known = small.known
     codes = table.codes[:, table.few][:, known]
-    y = small.middle[known]
     k, count = len(codes), len(known)
     rooms = np.log2(codes.max(axis=1) + 1.0)
     told = evidence(small)
@@ -126,98 +128,41 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
     for mask, entries in groups.items():
         inside = [j for j in range(k) if mask >> j & 1]
         others = tuple(j for j in range(k) if not mask >> j & 1)
-        ways = [others, *(tuple(sorted((*others, j))) for j in inside if len(inside) > 1)]
         waiting = np.array(entries)
-        for kept in ways:
+        for kept in (others, *(tuple(sorted((*others, j))) for j in inside if len(inside) > 1)):
             if not len(waiting) or reader.problem.expired():
                 break
             rest = joined([codes[j] for j in kept]) if kept else np.zeros(count, dtype=np.int64)
             reader.problem.effort.spend(CELL * 3 * len(waiting) * count + 3e-5)
             V = np.round(bank.values[np.ix_(waiting, known)], 6)
-            key = rest * 1e8 + V
-            order = np.argsort(key, axis=1)
-            same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
-            conflict = np.any(same & (np.abs(np.diff(y[order], axis=1)) > 2 * small.slack), axis=1)
+            same, conflict = _agreeing(rest, V, small)
             levels = (np.diff(np.sort(V, axis=1), axis=1) > 0).sum(axis=1) + 1
             left = float(rooms[list(kept)].sum()) + np.log2(levels)
-            good = ~conflict & (same.sum(axis=1) * told >= EVIDENCE) & (left <= rooms.sum() - LESS)
-            good = np.flatnonzero(good)
+            good = np.flatnonzero(~conflict & (same * told >= EVIDENCE) & (left <= rooms.sum() - LESS))
             better = good[np.argsort(left[good] + COST * bank.rank[waiting[good]], kind="stable")][:SAME]
-            yield from (_Put(float(left[i]), int(waiting[i]), kept) for i in better)
+            yield from ((float(left[i]), int(waiting[i]), kept) for i in better)
             waiting = waiting[conflict]
 
 
-def periods(reader: Reader, goal: Goal) -> Iterator[Left]:
+def periods(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """A remainder in place of its column, by the smallest divisor that the rows do not contradict."""
-    table, problem = reader.table, reader.problem
-    known, told = goal.known, evidence(goal)
+    table, problem, known = reader.table, reader.problem, goal.known
     for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
         x = table.X[known, j]
         spread = int(np.ptp(x)) if domain.discrete and len(x) else 0
         if spread < FEWEST_VALUES or not problem.allows("mod"):
             continue
-        rest = joined([table.codes[i][known] for i in range(len(table.variables)) if i != j] or [0 * known])
+        others = [i for i in range(len(table.variables)) if i != j]
+        rest = joined([table.codes[i][known] for i in others] or [0 * known])
         divisors = np.arange(2, min(spread, MOST_PERIOD) + 1)
         problem.effort.spend(CELL * 3 * len(divisors) * len(x))
-        key = rest * 1e8 + x[None] % divisors[:, None]
-        order = np.argsort(key, axis=1)
-        same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
-        apart = np.abs(np.diff(goal.middle[known][order], axis=1)) > 2 * goal.slack
-        fine = ~np.any(same & apart, axis=1) & (same.sum(axis=1) * told >= EVIDENCE)
+        same, conflict = _agreeing(rest, x[None] % divisors[:, None], goal)
+        fine = ~conflict & (same * evidence(goal) >= EVIDENCE)
         if fine.any():
             expr = op("mod", variable, int(divisors[int(np.argmax(fine))]))
-            left = _with_copies(problem, table, goal, expr, [v for v in table.variables if v != variable])
+            left = _with_copies(problem, table, goal, expr, [table.variables[i] for i in others])
             if left is not None:
                 yield left
-
-
-def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
-    """A quantity in place of its columns at all lags at once: at one of them too few rows would agree."""
-    table, problem = reader.table, reader.problem
-    lags: dict[str, list[int]] = {}
-    for v in table.variables:
-        lags.setdefault(v.name, []).append(v.lag)
-    several = {name for name, found in lags.items() if len(found) > 1}
-    if not several:
-        return
-    for i in _repeatable(table, bank, cost, several):
-        if problem.expired():
-            return
-        reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
-        first = min(v.lag for v in reads)
-        expr = bank.expr(int(i))
-        shifts = [lag - first for lag in range(max(v.lag for v in table.variables) + 1)]
-        moved = [{v: Var(v.name, v.lag + s) for v in reads} for s in shifts]
-        moved = [m for m in moved if {*m.values()} <= {*table.variables}]
-        name = fresh(table)
-        parts = {Var(name, min(v.lag for v in m.values())): expr.substitute(m) for m in moved}
-        gone = {v for m in moved for v in m.values()}
-        if len(parts) < 2:
-            continue
-        kept = [v for v in table.variables if v not in gone]
-        result = _replaced(problem, table, goal, parts, kept)
-        if result is not None and room(result[0]) <= room(table) - LESS:
-            nodes = sum(max(e.size() - 1, 0) for e in parts.values())
-            yield Left("put", *result, lambda e, parts=parts: e.substitute(parts), float(nodes))
-
-
-def _repeatable(table: Table, bank: Bank, cost: int, several: set[str]) -> Iterator[int]:
-    """Entries of one or two columns that stand at several lags, each at the first lag where it can."""
-    entries = bank.varying(cost, len(bank))
-    counts = np.bitwise_count(bank.reads[entries])
-    present = {*table.variables}
-    for width in (1, 2):
-        asked = 0
-        for i in entries[counts == width]:
-            reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
-            shifts = range(1, min(v.lag for v in reads) + 1)
-            earlier = any({Var(v.name, v.lag - s) for v in reads} <= present for s in shifts)
-            if earlier or not any(v.name in several for v in reads):
-                continue
-            yield int(i)
-            asked += 1
-            if asked >= EVERYWHERE // width**2:
-                break
 
 
 def fresh(table: Table) -> str:
@@ -273,13 +218,13 @@ def replaced(
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
 
 
-def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
+def parted(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """The rows with one value of a column, and then the others, each with a rule of their own."""
     table, problem = reader.table, reader.problem
     found: list[tuple[float, Expr, np.ndarray]] = []
     for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
         levels = np.unique(table.X[:, j])
-        if not domain.discrete or not 2 <= len(levels) <= GATES or len(table.variables) < 2:
+        if not domain.discrete or not 2 <= len(levels) <= LEVELS or len(table.variables) < 2:
             continue
         for level in levels[1:] if len(levels) == 2 else levels:
             here = table.X[:, j] == level
@@ -310,23 +255,15 @@ def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:
     return chosen(test, first, other) if yes else chosen(test, other, first)
 
 
-def along(reader: Reader, goal: Goal) -> Iterator[Left]:
-    """A weighted sum along which the values lie apart, in place of its columns; gates stay beside it."""
-    table, problem = reader.table, reader.problem
-    k = len(table.variables)
-    if k < 2 or not goal.whole or goal.modulus is not None or not 2 <= len(goal.levels) <= 9:
+def along(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
+    """A weighted sum along which the values lie apart, in place of its columns."""
+    table, plain = reader.table, goal.whole and goal.modulus is None
+    if not plain or len(table.variables) < 2 or not 2 <= len(goal.levels) <= 9:
         return
-    gates = [(j,) for j in range(k) if table.domains[j].discrete and len(np.unique(table.X[:, j])) <= GATES]
-    ways = [(some, False) for some in ([(), *gates] if k > 2 else [()])]
-    ways += [((), True)] if len(goal.levels) > 2 else []
-    for some, turned in ways:
-        for weights in directions(problem, table, goal, some, turned=turned):
-            terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
-            expr = weighted_sum(terms)
-            parts: dict[Var, Expr] = {Var(fresh(table)): expr}
-            made = replaced(table, goal, parts, [table.variables[j] for j in some])
-            if made is not None:
-                nodes = float(expr.size() - 1)
-                yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), nodes)
-        if problem.expired():
-            return
+    for weights in directions(reader.problem, table, goal):
+        terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
+        expr = weighted_sum(terms)
+        parts: dict[Var, Expr] = {Var(fresh(table)): expr}
+        made = replaced(table, goal, parts, [])
+        if made is not None:
+            yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), float(expr.size() - 1))

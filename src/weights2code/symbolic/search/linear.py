@@ -9,16 +9,16 @@ only the order of the values is known, a linear program finds the direction alon
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from weights2code.language import Expr, Var, op
+from weights2code.language import Expr, op
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.search.bank import CELL, Bank, Block
-from weights2code.symbolic.search.readings import Reader, good_enough, left_over, left_over_two, orthonormal
+from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.table import ROWS, Goal, Table
+from weights2code.symbolic.search.table import Goal, Table
 
 #: Entries that are paired, and how many of them with all others; as many at a time.
 PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
@@ -26,10 +26,6 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
 PRODUCT = 3.7e-11
-#: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
-COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
-#: The fewest rows for one function at several lags.
-FEWEST = 30
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
@@ -81,7 +77,7 @@ def _linear_modulo(reader: Reader) -> Iterator[Expr]:
     yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
 
 
-def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
+def sums(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
     """Sums of two and three entries and products of two, beside a constant and beside all columns."""
     known, goal, problem = reader.goal.known, reader.goal, reader.problem
     if len(known) < min(8, len(reader.X)):
@@ -115,97 +111,6 @@ def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
             for place, (_, _, i, j) in enumerate(best[:WRITTEN]):
                 third = place < THIRDS
                 yield from _of_pair(reader, bank, live, V, (i, j), product=product, wide=wide, third=third)
-
-
-def shared(reader: Reader, cost: int) -> Iterator[Expr]:
-    """One function at several lags: summed over all of them, or at two with any weights."""
-    for windows in _windows(reader.table.variables):
-        if reader.goal.modulus is not None or reader.problem.expired():
-            return
-        for expr in _summed(reader, windows, cost):
-            moved = [expr.substitute(dict(zip(windows[0], some, strict=True))) for some in windows]
-            values = np.array([reader.table.values(e)[reader.table.few] for e in moved])
-            if len(windows) > 2:
-                moved, values = [weighted_sum([(1, e) for e in moved])], values.sum(axis=0)[None]
-            fitted = reader.fit([*moved, *reader.table.variables], np.column_stack([values.T, reader.X]))
-            if fitted is not None:
-                yield fitted
-
-
-def _windows(variables: Sequence[Var]) -> Iterator[list[tuple[Var, ...]]]:
-    """Columns that stand at several lags: up to three neighbouring ones of one name, or all of some names."""
-    lags: dict[str, list[int]] = {}
-    for v in variables:
-        lags.setdefault(v.name, []).append(v.lag)
-    for (name, found), width in itertools.product(lags.items(), (2, 3)):
-        starts = sorted(lag for lag in found if {*range(lag, lag + width)} <= {*found})
-        if len(starts) > 1:
-            yield [tuple(Var(name, lag + j) for j in range(width)) for lag in starts]
-    pairs = {tuple(sorted(found)) for found in lags.values() if len(found) == 2}
-    for near, far in sorted(pairs):
-        names = [name for name, found in lags.items() if {near, far} <= {*found}]
-        yield [tuple(Var(name, lag) for name in names) for lag in (near, far)]
-
-
-def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> list[Expr]:
-    """Functions of the first window that fit at all of them.
-
-    The bank has the windows of a row in rows of its own, so that all sums are one addition.
-    """
-    table, goal, count = reader.table, reader.goal, len(windows)
-    rows = goal.known[:: len(goal.known) * count // ROWS + 1]
-    if len(rows) < FEWEST:
-        return []
-    places = [[table.variables.index(v) for v in some] for some in windows]
-    X = np.concatenate([reader.X[rows][:, some] for some in places])
-    domains = tuple(table.domains[j] for j in places[0])
-    bank = Bank(Table(windows[0], domains, X), reader.problem, [], goal.whole)
-    y, Q = goal.middle[rows], orthonormal(reader.columns[rows])
-    found: list[Expr] = []
-
-    def look(block: Block) -> None:
-        reader.problem.effort.spend(0.5 * CELL * block.values.size)
-        V = block.values.reshape(len(block), count, -1)
-        left = left_over_two(V, Q, y) if count == 2 else left_over(V.sum(axis=1), Q, y)
-        fits = np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]
-        found.extend(block.write(int(i)) for i in fits)
-
-    for more in range(2, cost + 1):
-        enough = len(found) > 0  # one step more: beside columns `min(a, b)` says what `abs(a - b)` says alone
-        bank.grow(more, look)
-        if enough:
-            break
-    return found[:WRITTEN]
-
-
-def compared(reader: Reader, bank: Bank) -> Iterator[Expr]:
-    """Two values, told apart by a threshold of the sum or the difference of two entries."""
-    if not reader.two:
-        return
-    problem = reader.problem
-    live = bank.varying(99, COMPARED)
-    V = bank.values[live]
-    some = [side[:: max(len(side) // FEW_ROWS, 1)][:FEW_ROWS] for side in (reader.ones, reader.zeros)]
-    yes, no = (V[:, rows] for rows in some)
-    found: list[tuple[int, int, int, int]] = []
-    for i in range(min(SMALL_COMPARED, len(live))):
-        if i % 50 == 0 and problem.expired():
-            return
-        for sign in (1, -1):
-            one, other = yes + sign * yes[i], no + sign * no[i]
-            apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
-            passed = np.flatnonzero(apart)
-            if len(passed):
-                both = V[passed] + sign * V[i]
-                one, other = both[:, reader.ones], both[:, reader.zeros]
-                apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
-                cost = bank.cost[live[passed[apart]]] + bank.cost[live[i]]
-                found += [(int(c), i, int(j), sign) for c, j in zip(cost, passed[apart], strict=True)]
-    problem.effort.spend(0.25 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
-    for _, i, j, sign in sorted(found)[:WRITTEN]:
-        expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
-        block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)
-        yield from reader.tests(block)
 
 
 def _of_pair(
@@ -276,63 +181,35 @@ def _of_products(V: np.ndarray, Q: np.ndarray, y: np.ndarray) -> Iterator[tuple[
         yield start, left
 
 
-def directions(
-    problem: Problem, table: Table, goal: Goal, gates: tuple[int, ...], *, turned: bool = False
-) -> Iterator[np.ndarray]:
-    """Weights of the columns along whose sum the values lie apart, the same for every value of the gates.
+def directions(problem: Problem, table: Table, goal: Goal) -> Iterator[np.ndarray]:
+    """Weights of the columns along whose sum the values lie apart, one after the other by size.
 
-    One linear program: the largest margin between neighbouring values, with thresholds of their own for each
-    combination of the gates. Then the smallest whole weights near that direction. The values follow one
-    another by size, or (`turned`) as the means of their rows do: names of classes have no size.
+    One linear program: the largest margin between neighbouring values. Then the smallest whole weights near
+    that direction.
     """
     from scipy.optimize import linprog
 
-    known = goal.known
-    free = [j for j in range(len(table.variables)) if j not in gates]
-    y = goal.middle[known]
-    spread = np.ptp(table.X[:, free], axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    X = table.X[known][:, free] / spread
-    gate = np.zeros(len(known), dtype=np.int64)
-    for j in gates:
-        gate = gate * (int(table.codes[j].max()) + 1) + table.codes[j][known]
-    place = _along_axis(X, y) if turned else y
-    borders: list[tuple[np.ndarray, np.ndarray]] = []
-    for g in np.unique(gate):
-        levels = np.unique(place[gate == g])
-        borders += [
-            (np.flatnonzero((gate == g) & (place == a)), np.flatnonzero((gate == g) & (place == b)))
-            for a, b in itertools.pairwise(levels)
-        ]
-    k, count = len(free), len(borders)
-    if not 1 <= count <= 12 or len(known) < 2 * (k + count) or k < 1:
+    known, k = goal.known, len(table.variables)
+    spread = np.ptp(table.X, axis=0)
+    X = table.X[known] / np.where(spread > 0, spread, 1.0)
+    at = [goal.middle[known] == level for level in np.unique(goal.middle[known])]
+    borders, count = list(itertools.pairwise(at)), len(at) - 1
+    if len(known) < 2 * (k + count):
         return
-    rows, ends = [], []
-    for place, (low, high) in enumerate(borders):
-        for some, sign in ((low, 1.0), (high, -1.0)):
-            part = np.zeros((len(some), k + count + 1))
+    rows = []
+    for place, pair in enumerate(borders):
+        for some, sign in zip(pair, (1.0, -1.0), strict=True):
+            part = np.zeros((int(some.sum()), k + count + 1))
             part[:, :k], part[:, k + place], part[:, -1] = sign * X[some], -sign, 1.0
             rows.append(part)
-            ends.append(np.zeros(len(some)))
     problem.effort.spend(PROGRAM * (1 + len(known) / 200))
+    above, objective = np.concatenate(rows), np.r_[np.zeros(k + count), -1.0]
     bounds = [(-1.0, 1.0)] * k + [(None, None)] * count + [(0.0, 1.0)]
-    objective = np.r_[np.zeros(k + count), -1.0]
-    found = linprog(objective, A_ub=np.concatenate(rows), b_ub=np.concatenate(ends), bounds=bounds)
-    if found.status != 0 or -found.fun < 1e-9:
-        return
-    real = not any(domain.discrete for domain in table.domains)
-    for weights in _simple(found.x[:k] / spread, X * spread, borders, decimals=real):
-        whole = np.zeros(len(table.variables))
-        whole[free] = weights
-        yield whole
-
-
-def _along_axis(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The place of each value among all, along the axis on which the means of their rows differ most."""
-    levels, code = np.unique(y, return_inverse=True)
-    means = np.stack([X[code == i].mean(axis=0) for i in range(len(levels))])
-    axis = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
-    return np.argsort(np.argsort(means @ axis)).astype(float)[code]
+    found = linprog(objective, A_ub=above, b_ub=np.zeros(len(above)), bounds=bounds)
+    if found.status == 0 and -found.fun >= 1e-9:
+        real = not any(domain.discrete for domain in table.domains)
+        w = found.x[:k] / np.where(spread > 0, spread, 1.0)
+        yield from _simple(w, table.X[known], borders, decimals=real)
 
 
 def _simple(

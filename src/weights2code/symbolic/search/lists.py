@@ -99,10 +99,9 @@ class Lists:
     def right(self) -> np.ndarray:
         return np.array([value.rows for value in self.values])
 
-    def found(self, last: Part | None = None, top: Rules = (), limit: float = np.inf) -> Iterator[Rules]:
-        """The first lists that are right everywhere, below `top`; the last value is `last`, or any."""
-        left = reduce(np.logical_and, (~rule.holds for rule in top), np.ones(self.right.shape[1], bool))
-        beam: list[tuple[Rules, np.ndarray]] = [(top, left)]
+    def found(self, last: Part | None = None, limit: float = np.inf) -> Iterator[Rules]:
+        """The first lists that are right everywhere; the last value is `last`, or any."""
+        beam: list[tuple[Rules, np.ndarray]] = [((), np.ones(self.right.shape[1], bool))]
         ends = self.values if last is None else [last]
         for _ in range(self.longest):
             done = False

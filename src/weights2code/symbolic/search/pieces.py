@@ -9,7 +9,7 @@ left is the goal with these rows open, and so on: a decision list.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,11 +17,10 @@ import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
-from weights2code.symbolic.search.bank import CELL, Bank, Block
-from weights2code.symbolic.search.linear import directions
-from weights2code.symbolic.search.lists import Lists, Part, Quantities, Rule, Rules, shortened, written
-from weights2code.symbolic.search.readings import FIT, Reader, number, orthonormal, threshold
-from weights2code.symbolic.search.table import NODE, Goal, Left, Table, believable, bit_goal
+from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.lists import Lists, Part, Quantities, shortened, written
+from weights2code.symbolic.search.readings import FIT, Reader, number
+from weights2code.symbolic.search.table import NODE, Goal, Left, believable, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
@@ -40,8 +39,6 @@ PAIRS = 10
 BEAM, LONGEST, TESTED, PARTS = 2, 12, 2000, 6
 #: By what rules of lists are chosen: rows for a node, or rows less a share of them for a node.
 GREEDS = (None, 0.02)
-#: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
-DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
 SETTLED = 0.04
 
@@ -63,11 +60,9 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
         return
     yield from _folded(reader, terms)
     yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
-    directed = [] if reader.table.discrete else [*_directed(reader, terms)]
     lists = _lists(reader, bank, terms, beam=BEAM, longest=LONGEST + 1)
-    for top in ((), *((rule,) for rule in directed)):
-        yield from _listed(reader, lists, top)
-    yield from _parts(reader, lists, goal, directed)
+    yield from _listed(reader, lists)
+    yield from _parts(reader, lists, goal)
 
 
 def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
@@ -292,19 +287,19 @@ def _lists(reader: Reader, bank: Bank, terms: Terms, tests: int = 5, *, longest:
     )
 
 
-def _listed(reader: Reader, lists: Lists, top: Rules = ()) -> Iterator[Expr]:
-    """Lists of terms below what is at their top, unless they say no less than the rows."""
+def _listed(reader: Reader, lists: Lists) -> Iterator[Expr]:
+    """Lists of terms, unless they say no less than the rows."""
     for greed in GREEDS:
-        for rules in replace(lists, greed=greed, beam=lists.beam if greed is None else 1).found(top=top):
+        for rules in replace(lists, greed=greed, beam=lists.beam if greed is None else 1).found():
             expr = written(shortened(rules), chosen)
             if believable(reader.table, reader.goal, expr):
                 yield expr
 
 
-def _parts(reader: Reader, lists: Lists, goal: Goal, more: Sequence[Rule]) -> Iterator[Left]:
+def _parts(reader: Reader, lists: Lists, goal: Goal) -> Iterator[Left]:
     """What is left when one test and its term have settled their rows."""
     every = np.ones(len(reader.X), dtype=bool)
-    for rule in [*more, *lists.next(every, every, PARTS)]:
+    for rule in lists.next(every, every, PARTS):
         test, term = rule.test(), rule.value.write()
         holds = reader.table.values(test) != 0
         settled = holds & goal.agrees(reader.table.values(term))
@@ -312,25 +307,3 @@ def _parts(reader: Reader, lists: Lists, goal: Goal, more: Sequence[Rule]) -> It
             continue
         cost = float(test.size() + term.size() + 1)
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
-
-
-def _directed(reader: Reader, terms: Terms) -> Iterator[Rule]:
-    """Terms that are right on all rows on one side of a plane, and on no others."""
-    table, problem, right, count = reader.table, reader.problem, terms.right, len(reader.X)
-    often, Q = right.sum(axis=1), orthonormal(reader.columns)
-    side = np.where(right, 1 / np.maximum(often, 1)[:, None], -1 / np.maximum(count - often, 1)[:, None])
-    told = np.mean((side @ Q @ Q.T > 0) == right, axis=1)  # by the plane of least squares
-    problem.effort.spend(CELL * side.size)
-    use = np.flatnonzero((np.minimum(often, count - often) >= 2 * Q.shape[1]) & (told >= MOSTLY))
-    few = Table(table.variables, table.domains, reader.X)
-    for t in use[np.argsort(-told[use], kind="stable")][: 0 if problem.expired() else DIRECTED]:
-        here = right[t]
-        for weights in itertools.islice(directions(problem, few, bit_goal(here, ~here), ()), 1):
-            weights = weights * np.sign(weights[np.flatnonzero(weights)[0]])
-            named = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
-            block = Block((reader.X @ weights)[None], lambda _, named=named: weighted_sum(named), 0)
-            test = threshold(block, 0, block.values[0, here], block.values[0, ~here], False)
-            if test is not None:
-                yield Rule(
-                    (Part.of(test, here, test.size()),), Part(terms.writes[t], here, float(terms.cost[t]))
-                )

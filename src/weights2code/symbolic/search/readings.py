@@ -1,14 +1,12 @@
 """Readings: what is wanted as a simple function of one quantity.
 
 A line, alone or beside a linear function of the columns; a threshold, one value or an interval for two
-values; stairs for a few; a remainder, one remainder of several, a quotient. All are asked of thousands of
-entries at once, a few rows first; what passes is written with plain numbers and held against all rows of the
-goal.
+values; a remainder, one remainder of several, a quotient. All are asked of thousands of entries at once, a
+few rows first; what passes is written with plain numbers and held against all rows of the goal.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,15 +16,13 @@ from weights2code.symbolic.notation import branch, compare, opposite, simplest_t
 from weights2code.symbolic.search.bank import CELL, Block
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.searched import modulo
-from weights2code.symbolic.search.table import Goal, Table, believable
+from weights2code.symbolic.search.table import Goal, Table
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Rows that are asked first; entries of a block that a line is written of; the same beside a linear function.
 FEW, LINES, BESIDE = 24, 8, 5
 #: Tests and remainders that are written of a block; divisors of which one remainder is asked for.
 TESTS, REMAINDERS, DIVISORS = 6, 4, 12
-#: Levels that stairs may have, rows that are asked first, stairs that are written.
-STAIRS, FEW_STAIRS, CLIMBED = 8, 12, 3
 #: Seconds of a usual machine for a fit with plain numbers.
 FIT = 4.5e-4
 
@@ -88,8 +84,6 @@ class Reader:
         found = [*self.lines(block)] if self.goal.modulus is None else []
         if self.two:
             found += self.tests(block)
-        elif 3 <= len(self.goal.levels) <= STAIRS and self.goal.modulus is None:
-            found += self.stairs(block)
         if self.remainders:
             found += self.whole_parts(block)
         return found
@@ -215,42 +209,6 @@ class Reader:
                     count += 1
                     if count >= REMAINDERS:
                         return
-
-    def stairs(self, block: Block) -> Iterator[Expr]:
-        """A few values, each between two numbers of an entry."""
-        code, known = self.goal.coded, self.goal.known
-        passed, most = np.arange(len(block)), len(self.goal.levels)
-        for rows in (len(known) // FEW_STAIRS, 1):
-            some = slice(None, None, max(rows, 1))
-            V = block.values[np.ix_(passed, known[some])]
-            self.problem.effort.spend(2 * CELL * V.size)
-            order = np.argsort(V, axis=1, kind="stable")
-            changes = np.diff(code[some][order], axis=1) != 0
-            level = np.diff(np.take_along_axis(V, order, axis=1), axis=1) == 0
-            count = changes.sum(axis=1)
-            fine = (count <= most) & ~np.any(changes & level, axis=1)
-            passed = passed[fine][np.argsort(count[fine], kind="stable")]
-        for i in passed[:CLIMBED]:
-            v = block.values[i, known]
-            order = np.argsort(v, kind="stable")
-            at = np.flatnonzero(np.diff(code[order]))
-            expr = self._climbed(block, int(i), v[order], self.goal.middle[known][order], at)
-            if believable(self.table, self.goal, expr):
-                yield expr
-
-    def _climbed(self, block: Block, i: int, v: np.ndarray, y: np.ndarray, at: np.ndarray) -> Expr:
-        """The sum of tests where all steps are alike, else one choice after the other."""
-        expr, slack = block.write(i), self.goal.slack
-        whole = self.table.discrete and bool(np.all(v == np.round(v)))
-        tests = [simplest_test(expr, float(v[j]), float(v[j + 1]), whole=whole) for j in at]
-        levels = [simplest(float(np.median(part)), slack) for part in np.split(y, at + 1)]
-        steps = {b - a for a, b in itertools.pairwise(levels)}
-        if len(steps) == 1:
-            return weighted_sum([(levels[1] - levels[0], test) for test in tests], levels[0])
-        result: Expr = Const(levels[0])
-        for test, level in zip(tests, levels[1:], strict=True):
-            result = branch(test, Const(level), result)
-        return result
 
     # ------------------------------------------------------------------------------ remainders and quotients
 

@@ -31,7 +31,7 @@ SMALLER = 0.8
 SEEN = 0.6
 
 
-def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
+def bounds(reader: Reader, _: Bank, goal: Goal) -> Iterator[Left]:
     """Without the rows on the least or the largest value, of which only one side is known then."""
     known = goal.known
     if len(known) < 4 or goal.modulus is not None or len(goal.levels) < 3:
@@ -65,12 +65,7 @@ def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> I
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
-    if len(known) < 3:
-        return
-    if goal.modulus is not None:  # it may be the least that is not negative
-        if len(goal.levels) < goal.modulus:
-            least = Goal(y - 1e-6, y + 1e-6).where(goal.tight)
-            yield Left("residue", table, least, lambda e: e, 0)
+    if len(known) < 3 or goal.modulus is not None:
         return
     if table.discrete and goal.whole:
         least = int(y[known].min())
@@ -141,13 +136,9 @@ def _undone(entry: Searched, goal: Goal, given: np.ndarray, bits: bool) -> tuple
 
 def _joined(entry: Searched, given: Expr, inner: Expr) -> Expr:
     """What the operator gives with the given argument and what was found for the other."""
-    if entry.name == "sub":
-        return op("sub", inner, given)
-    if entry.name == "div":
-        return op("div", inner, given)
     if entry.name == "add":
         return weighted_sum([(1, given), (1, inner)])
-    return entry.write(given, inner)
+    return entry.write(*((inner, given) if entry.name in ("sub", "div") else (given, inner)))
 
 
 def _ranked(

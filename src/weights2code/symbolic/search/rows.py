@@ -19,9 +19,8 @@ from weights2code.symbolic.engine import EFFORT, Options
 
 #: Seconds of a usual machine for a formula that is evaluated, and for a node of it on a row.
 EVALUATED, CELL = 1.7e-5, 5e-9
-SEARCH_ROWS = 400
-#: A finite domain with at most this many points keeps all its distinct rows.
-FINITE_ROWS = 1100
+#: Rows that are all searched on; of more, so many.
+WHOLE, SEARCH_ROWS = 1000, 400
 _GLUE = {"add", "sub", "mul", "neg"}
 
 
@@ -142,7 +141,7 @@ def prepare(
         y=np.round(mean) + 0.0 if whole else mean,
         measured=mean,
         weights=total,
-        rows=_choose(distinct, mean, discrete),
+        rows=_choose(distinct, mean),
         whole=whole,
         tolerance=float(tolerance),
         estimated=estimated,
@@ -165,15 +164,11 @@ def _contradictory(y: np.ndarray, apart: np.ndarray, tolerance: float | None) ->
     return tolerance is not None and float(np.max(np.abs(apart))) > 2 * tolerance + 1e-9
 
 
-def _choose(X: np.ndarray, y: np.ndarray, discrete: bool) -> np.ndarray:
+def _choose(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Rows to search on: all where few, else the extremes of every column and an even random choice."""
-    if len(X) <= (FINITE_ROWS if discrete and _grid_size(X) <= FINITE_ROWS else SEARCH_ROWS):
+    if len(X) <= WHOLE:
         return np.arange(len(X))
     extremes = {int(i) for column in (*X.T, y) for i in (np.argmin(column), np.argmax(column))}
     order = np.random.default_rng(0).permutation(len(X))
     others = [int(i) for i in order if int(i) not in extremes][: SEARCH_ROWS - len(extremes)]
     return np.sort(np.array([*extremes, *others]))
-
-
-def _grid_size(X: np.ndarray) -> float:
-    return float(np.prod([len(np.unique(column)) for column in X.T]))

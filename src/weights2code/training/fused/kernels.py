@@ -613,7 +613,7 @@ def answer_backward(
     for turn in range((LENGTH * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
         start = (turn * PARTS + part) * BLOCK
         position, sequence = start // BATCH, start % BATCH + lane
-        inside = (sequence >= 0) & (position < LENGTH)
+        inside = start + lane < LENGTH * BATCH
         asked = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
         asked = (asked - low) * scale
         k = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)

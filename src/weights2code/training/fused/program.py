@@ -198,10 +198,9 @@ class FusedTraining:
             view.copy_(parameter.detach())
             parameter.data = view
             moments = self.moments[:, self.segment[name]].view(2, *parameter.shape)
-            before = self.optimizer.state.get(parameter)
-            if before:  # a training that goes on
-                moments[0].copy_(before["exp_avg"])
-                moments[1].copy_(before["exp_avg_sq"])
+            before = self.optimizer.state[parameter]  # of a training that goes on
+            moments[0].copy_(before["exp_avg"])
+            moments[1].copy_(before["exp_avg_sq"])
             number = torch.zeros((), dtype=torch.float32)
             self.optimizer.state[parameter] = {
                 "step": number, "exp_avg": moments[0], "exp_avg_sq": moments[1]
