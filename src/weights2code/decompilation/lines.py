@@ -13,8 +13,9 @@ import numpy as np
 
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import ORIGIN, Rule
-from weights2code.language import Const, Expr, Recurrence, Step, Var
+from weights2code.language import Recurrence, Step, Var
 from weights2code.program import Program
+from weights2code.symbolic.notation import weighted_sum
 
 #: Past inputs and past outputs that a rule may read.
 MOST_INPUTS, MOST_OUTPUTS = 8, 4
@@ -53,7 +54,10 @@ def linear_rule(model: Model, x: np.ndarray, output: str, name: str) -> Rule | N
         if np.mean(off > (FITS if reading.whole else reading.near)) > (OFF if reading.whole else RARELY):
             continue
         for digits in DIGITS:
-            machine = _written(np.round(fitted, digits), reads, tuple(model.columns), output)
+            rounded = np.round(fitted, digits).tolist()
+            *weights, constant = [int(value) if value.is_integer() else value for value in rounded]
+            total = weighted_sum(list(zip(weights, reads, strict=True)), constant)
+            machine = Recurrence(tuple(model.columns), (Step(output, total),), (output,))
             with np.errstate(all="ignore"):
                 answers = machine.run(x)
             if np.mean(np.abs(answers - right) > reading.near) <= RARELY:
@@ -72,13 +76,3 @@ def _column(x: np.ndarray, raw: np.ndarray, read: Var, model: Model) -> np.ndarr
     columns = list(model.columns)
     values = x[..., columns.index(read.name)] if read.name in columns else raw[..., 0]
     return np.pad(values, ((0, 0), (read.lag, 0)))[:, : values.shape[1]]
-
-
-def _written(values: np.ndarray, reads: list[Var], inputs: tuple[str, ...], output: str) -> Recurrence:
-    formula: Expr | None = None
-    for value, read in zip(values, [*reads, None], strict=True):
-        if value:
-            number = Const(int(value) if value == int(value) else float(value))
-            term: Expr = number if read is None else read if value == 1 else number * read
-            formula = term if formula is None else formula + term
-    return Recurrence(inputs, (Step(output, formula if formula is not None else Const(0)),), (output,))
