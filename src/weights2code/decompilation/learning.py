@@ -127,12 +127,12 @@ class Learner:
 
     def _adds_up(self) -> bool:
         """Whether the model is a sum of what it read, of numbers, at its own length; a sum that it is at a
-        shorter one is a rule too."""
+        shorter one is a rule too, if it holds anywhere."""
         at_home = False
         for length in self.lengths:
             x = self.judges[0][0][:, :length]
             found = linear_rule(self.model, x, self.outputs[0], self.name)
-            if found is not None:
+            if found is not None and self._holds(self._judged(found)):
                 self._take(found)
                 at_home |= length >= self.length
             if self._stands():
@@ -254,6 +254,10 @@ class Learner:
         """Whether the best rule is right wherever uniform sequences go, and beyond the model's own length."""
         return bool(self.rules) and not self.rules[0].wrong and self.rules[0].horizon > self.length
 
+    def _holds(self, rule: Rule) -> bool:
+        """Whether there are sequences that are no exceptions from it."""
+        return rule.exceptions < sum(weight * len(x) for x, _, weight in self.judges) - 1e-9
+
     def _judged(self, rule: Rule) -> Rule:
         """With what it gets wrong, and the bits of the rule, its exceptions, and the positions at the end of
         which it says nothing, if that is the shortest description."""
@@ -271,8 +275,9 @@ class Learner:
         return replace(rule, wrong=wrong, exceptions=exceptions, horizon=horizon, bits=bits)
 
     def _shortened(self, rule: Rule) -> Rule:
-        """With parts of its formulas left out, as long as the description of everything gets shorter."""
-        while rule.size <= BIG and not time_is_up():
+        """With parts of its formulas left out, as long as the description of everything gets shorter; what
+        holds nowhere would get shorter until nothing is left."""
+        while rule.size <= BIG and self._holds(rule) and not time_is_up():
             ways = [self._judged(replace(rule, program=way)) for way in left_out(rule.program)]
             best = min(ways, key=lambda way: way.bits, default=rule)
             if best.bits >= rule.bits:

@@ -21,6 +21,7 @@ def declare(
     category: Category = NON_LINEAR,
     *,
     suite: Suite | None = None,
+    outputs: tuple[str, ...] = ("y",),
     **facts: Any,
 ) -> Task:
     """Build a `Task`; `facts` are what else it takes.
@@ -41,7 +42,8 @@ def declare(
         category=reported[0] if reported else category,
         suites=tuple(suite for suite, has in belongs.items() if suite and has),
         paper=reported[1] if reported else None,
-        **{"outputs": ("y",)} | facts,
+        outputs=outputs,
+        **facts,
     )
 
 
