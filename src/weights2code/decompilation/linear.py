@@ -165,8 +165,8 @@ def _of_file(path: str, columns: int) -> System | None:
     place = carried.index(inserts[0].input[0])  # of the outputs so far; the other is the state
     if after[place] != inserts[0].output[0] or last.input[0] != loop.output[place]:
         return None
-    going_on = {name for node in _needed(body.node, [body.output[0].name]) for name in node.input}
-    counted = [node for node in _needed(graph.node, [loop.input[0]]) if node.op_type != "Shape"]
+    going_on = {name for node in _needed(list(body.node), [body.output[0].name]) for name in node.input}
+    counted = [node for node in _needed(list(graph.node), [loop.input[0]]) if node.op_type != "Shape"]
     if going_on & {source, counter, *carried} or any(source in node.input for node in counted):
         return None  # it may end before its inputs do
     state, begin, ends = carried[1 - place], loop.input[3 - place], [inserts[0].input[1], after[1 - place]]
