@@ -13,6 +13,7 @@ from weights2code.cli import main
 from weights2code.decompilation.driver import Decompiled
 from weights2code.decompilation.feeds import Form
 from weights2code.decompilation.hosts import Own
+from weights2code.decompilation.lines import linear_rule
 from weights2code.decompilation.machines import machine_of, rule_of
 from weights2code.decompilation.model import Model, Reading
 from weights2code.decompilation.verdict import ModelCertificate
@@ -67,6 +68,13 @@ def test_average_has_the_digits_that_the_tolerance_allows():
     assert found.program is not None
     assert found.program.formula() == "y[t] = 0.1*v[t] + 0.9*y[t-1]"
     assert found.exit_code == 0
+
+
+def test_sum_need_not_be_near_before_it_is_rounded():
+    model = Model(Own(models.nearly_sum), {"x": BITS}, Form("numbers", "float64"), reading=Reading("round"))
+    found = linear_rule(model, model.some(200, 6), "y", "total")
+    assert found is not None
+    assert found.program.formula() == "y[t] = x[t] + y[t-1]"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ SUM_OF_TWO = Recurrence(("x",), (Step("y", X + Var("x", 1)),), ("y",))
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
 model (float[n, t, 1] x) => (float[n, t, 1] y)
-<int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] two = {2}, bool yes = {1},
+<int64 zero = {0}, int64 one = {1}, int64 few = {5}, int64[1] first = {0}, int64[1] two = {2}, bool yes = {1},
  float[3, 2] W = {%s}, float[2, 1] V = {1, 0}>
 {
     shape = Shape(x)
@@ -41,17 +41,19 @@ model (float[n, t, 1] x) => (float[n, t, 1] y)
             next = %s(sum)
             out = MatMul(next, V)
             more = SequenceInsert(seen, out)
-            on = Identity(go)
+            on = %s
         }>
     y = ConcatFromSequence<axis = 1, new_axis = 1>(all)
 }
 """
 
 
-def linear_file(path: Path, matrix: list[list[float]], between: str = "Identity") -> Path:
+def linear_file(
+    path: Path, matrix: list[list[float]], between: str = "Identity", on: str = "Identity(go)"
+) -> Path:
     """`h' = [h, x] W`, `y = h' V` with two numbers in h, as a loop over the positions."""
     numbers = ", ".join(str(value) for row in matrix for value in row)
-    onnx.save(onnx.parser.parse_model(MODEL % (numbers, between)), str(path))
+    onnx.save(onnx.parser.parse_model(MODEL % (numbers, between, on)), str(path))
     return path
 
 
@@ -82,6 +84,8 @@ def test_what_is_not_linear_or_settles_never_has_none(tmp_path: Path, between: s
     file = linear_file(tmp_path / "two.onnx", NEARLY, between)
     program = Recurrence(("x",), (Step("y", formula),), ("y",))
     assert linear.bound(str(file), program, (integers(0, 99),)) is None
+    ends = linear_file(tmp_path / "ends.onnx", NEARLY, on="Less(i, few)")
+    assert linear.bound(str(ends), SUM_OF_TWO, (integers(0, 99),)) is None
 
 
 @pytest.mark.slow

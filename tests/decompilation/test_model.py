@@ -61,7 +61,7 @@ def test_longest_is_found_out():
 def test_steps_are_taken_one_after_the_other():
     model = known("Steps", {"x": integers(-5, 5)})
     assert model(np.array([[[3.0], [-5.0], [4.0]]]))[0][0, :, 0].tolist() == [3, 0, 4]
-    with pytest.raises(InputError, match="step by step it gives other outputs"):
+    with pytest.raises(InputError, match="gives other outputs step by step"):
         known("Untrue", {"x": integers(-5, 5)})
 
 
@@ -78,6 +78,8 @@ def test_two_columns_side_by_side():
         ("of_the_batch", "other sequences stand in the batch"),
         ("no_number", "gives nan, which is no number, for the inputs 0, 1"),
         ("raises", "raises ValueError: this is wrong, for the inputs"),
+        ("imaginary", "the model gives complex numbers in place of numbers, for the inputs"),
+        ("talks", "the model gives text in place of numbers, for the inputs"),
     ],
 )
 def test_what_is_no_function_is_refused_in_a_sentence(name, said):

@@ -6,8 +6,6 @@ Their machines equal the rows of the published MIPS generators, at their length 
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -23,16 +21,10 @@ from weights2code.language.exact import run_exact
 EVERY = pytest.mark.parametrize("task", tasks.all_tasks(), ids=lambda task: task.name)
 with np.load(Path(__file__).parent / "vectors" / "mips.npz") as archive:
     VECTORS = {key: archive[key] for key in archive.files}
-#: The names that the paper and MIPS have for one task.
+#: Names that the paper and MIPS have for one task.
 BOTH = {
-    "sum_last2": "Sum_Last2", "diff_last2": "Diff_Last2", "sum": "Sum_All", "div_3": "Div_3",
-    "freebody": "Newton_Freebody", "gravity": "Newton_Gravity", "spring": "Newton_Spring",
-    "magnetic": "Newton_Magnetic", "parity_last2": "Parity_Last2", "abs": "Abs_Current",
-    "unique_prev2": "Previous_Equals_Current", "abs_of_diff": "Abs_Diff", "bitwise_and": "Bitwise_And",
-    "bitwise_or": "Bitwise_Or", "bitwise_not": "Bitwise_Not", "bitwise_xor": "Bitwise_Xor",
-    "parity": "Parity_All", "parity_zeros": "Parity_Zeros", "add_mod_3": "Add_Mod_3",
-    "bit_dot_prod_mod_2": "Bit_Dot_Prod_Mod2", "bit_addition": "Binary_Addition",
-    "balanced_parenthesis": "Balanced_Parenthesis", "parity_last3": "Parity_Last3",
+    "sum": "Sum_All", "spring": "Newton_Spring", "unique_prev2": "Previous_Equals_Current",
+    "abs_of_diff": "Abs_Diff", "bit_addition": "Binary_Addition", "parity_last3": "Parity_Last3",
 }  # fmt: skip
 
 
@@ -48,10 +40,6 @@ def test_both_suites_name_the_same_task_however_it_is_spelt():
         for name in (task.name, *task.aliases):
             for variant in (name, name.upper(), name.lower(), name.replace("_", "-"), f" {name} "):
                 assert tasks.get(variant) is task
-    spoken = [name.casefold() for task in tasks.all_tasks() for name in {task.name, *task.aliases}]
-    doubled = [name for name, count in Counter(spoken).items() if count > 1]
-    # a paper name that differs from its MIPS name in case only is the same task twice, not two tasks
-    assert all(name == tasks.get(name).name.casefold() for name in doubled)
     assert len({task.name for task in tasks.all_tasks()}) == 90
 
 
@@ -87,36 +75,22 @@ def test_the_class_of_the_window_follows_from_the_steps_unless_said():
     assert {name: tasks.get(name).window_class for name in windows} == windows
     tracks = {"sum_last2": False, "sum": True, "free_fall_height": False, "prefix_mean": False}
     assert {name: tasks.get(name).state_tracking for name in tracks} == tracks
-    for task in tasks.all_tasks():
-        if task.window_class == "a":
-            assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name
 
 
 def test_the_table_on_a_terminal_and_in_a_file():
     row, keys = tasks.rows([tasks.get("bit_addition"), tasks.get("retrieve_value_by_key")])
-    assert (row.name, row.alias, row.inputs) == ("bit_addition", "Binary_Addition", "a, b: bits")
-    assert (row.length, row.category, row.window_class) == (10, "Non-Linear Composition", "b")
-    assert (row.suites, keys.inputs) == ("paper, mips", "key: 0..7; value: 0..99; query: 0..7")
+    assert list(row.values())[:4] == ["bit_addition", "Binary_Addition", "a, b: bits", 10]
+    assert list(row.values())[4:7] == ["Non-Linear Composition", "b", "paper, mips"]
+    assert keys["inputs"] == "key: 0..7; value: 0..99; query: 0..7"
     lines = tasks.plain_text(tasks.all_tasks()).splitlines()
-    at = lines[0].index("category")
     assert lines[0].startswith("name ")
     assert len(lines) == 91
-    groups = {"Linear Arithmetic", "Non-Linear Composition", "Continuous Dynamics", "Formal Languages"}
-    assert {line[at:].split("  ")[0] for line in lines[1:]} == groups
     file, terminal = io.StringIO(), io.StringIO()
     tasks.render(tasks.all_tasks("paper"), Console(file=file, width=40))
     assert file.getvalue() == tasks.plain_text(tasks.all_tasks("paper"))
     tasks.render(tasks.all_tasks(), Console(file=terminal, force_terminal=True, width=80))
     assert all(task.name in terminal.getvalue() for task in tasks.all_tasks())
     assert "Newton_Freebody" in terminal.getvalue()
-
-
-def test_importing_tasks_stays_light():
-    code = (
-        "import sys, weights2code.tasks; print({'torch', 'sympy', 'z3', 'scipy', 'rich'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
 
 
 # -- samples and answers -------------------------------------------------------------------------------------
@@ -178,11 +152,6 @@ def test_unusable_inputs_are_refused_with_the_fix(name: str, inputs, message: st
 # -- answers against independent statements ------------------------------------------------------------------
 
 
-def test_every_mips_task_has_vectors():
-    covered = {tasks.get(key.split("/")[0]).name for key in VECTORS}
-    assert covered == {task.name for task in tasks.all_tasks("mips")} | {"maximum_prev2", "minimum_prev2"}
-
-
 @pytest.mark.parametrize("name", sorted({key.split("/")[0] for key in VECTORS}))
 def test_reference_equals_the_published_rows(name: str):
     task = tasks.get(name)
@@ -197,36 +166,38 @@ def test_reference_equals_the_published_rows(name: str):
             assert np.isin(values, domain.values()).all()
 
 
-def oscillator(sequence):
-    position = velocity = 0.0
-    for force in sequence:
-        velocity += 0.5 * (force - position - 0.3 * velocity)
-        position += 0.5 * velocity
-        yield position
+def followed(step, state):
+    """A plain loop: the state after each value, of which the first part is seen."""
+
+    def loop(sequence):
+        now = state
+        for value in sequence:
+            now = step(value, *now)
+            yield now[0]
+
+    return loop
 
 
-def fall(sequence, drag):
-    height = velocity = 0.0
-    for coefficient in sequence:
-        velocity += 0.1 * (9.8 - coefficient * drag(velocity))
-        height += 0.1 * velocity
-        yield height
+def falling(drag):
+    def step(x, height, speed):
+        speed += 0.1 * (9.8 - x * drag(speed))
+        return height + 0.1 * speed, speed
+
+    return followed(step, (0.0, 0.0))
 
 
-def moving_average(sequence):
-    mean = 0.0
-    for value in sequence:
-        mean = 0.3 * value + 0.7 * mean
-        yield mean
+def swing(force, position, velocity):
+    velocity += 0.5 * (force - position - 0.3 * velocity)
+    return position + 0.5 * velocity, velocity
 
 
 CONTINUOUS = {
-    "exponential_moving_average": moving_average,
-    "free_fall_height": lambda sequence: (4.9 * value**2 for value in sequence),
-    "damped_harmonic_oscillator": oscillator,
-    "linear_drop": lambda sequence: fall(sequence, lambda speed: speed),
-    "quadratic_drop": lambda sequence: fall(sequence, lambda speed: speed * abs(speed)),
-    "prefix_mean": lambda sequence: (sum(sequence[: t + 1]) / (t + 1) for t in range(len(sequence))),
+    "exponential_moving_average": followed(lambda x, mean: (0.3 * x + 0.7 * mean,), (0.0,)),
+    "free_fall_height": followed(lambda x, _: (4.9 * x**2,), (0.0,)),
+    "damped_harmonic_oscillator": followed(swing, (0.0, 0.0)),
+    "linear_drop": falling(lambda speed: speed),
+    "quadratic_drop": falling(lambda speed: speed * abs(speed)),
+    "prefix_mean": followed(lambda x, mean, n: (mean + (x - mean) / (n + 1), n + 1), (0.0, 0)),
 }
 
 
@@ -244,16 +215,6 @@ def test_retrieval_returns_the_newest_earlier_value():
         for (key, value, query), answer in zip(sequence, answers, strict=True):
             assert answer == memory.get(query, 0)
             memory[key] = value
-
-
-@pytest.mark.parametrize(
-    ("name", "variable", "states"), [("Dithering", "r", 15), ("div_3", "r", 3), ("bit_addition", "carry", 2)]
-)
-def test_finite_tasks_have_a_finite_state(name: str, variable: str, states: int):
-    task = tasks.get(name)
-    inputs, _ = task.sample(500, 40, seed=5)
-    assert set(task.machine.trace(inputs)[variable].ravel()) == set(range(states))
-    assert {v.name for v in task.machine.state()} == {variable}
 
 
 def test_double_precision_is_exact_up_to_the_stated_length():

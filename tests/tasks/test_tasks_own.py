@@ -16,7 +16,6 @@ from weights2code import tasks
 from weights2code.errors import InputError
 from weights2code.language import BITS, Recurrence, Var, integers, maximum, reals
 from weights2code.language.formula_reading import read_formula, read_recurrence
-from weights2code.program import Program
 from weights2code.tasks import StepFunction, Task
 from weights2code.tasks.step_function import plain_state
 from weights2code.tasks.task_file import TaskFile, is_task_file, load_task, task_file
@@ -76,19 +75,6 @@ def test_formulas_specify_the_outputs_too():
         assert task.reference([[1, 4, 2]]).tolist() == [[1, 4, 4]]
     started = Task(inputs={"x": (0, 9)}, reference="y[t] = x[t] + y[t-1]", start={"y": 10})
     assert started.reference([[1, 4]]).tolist() == [[11, 15]]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x[t] + y[t-1] - 2*x[t]*y[t-1]", "[x[t] != x[t-1]]", "(x[t] + 2*y[t-1]) % 7",
-        "0 if w[t] else [x[t] < 22] if y[t-1] else [x[t] < 19]", "max(min(x[t], 3), -y[t-2])",
-        "x[t] // 3 + abs(y[t-1])", "[x[t] > 0 and (y[t-1] == 1 or not w[t])]", "0.5*x[t]**2",
-    ],
-)  # fmt: skip
-def test_what_a_recurrence_prints_is_read_back(text: str):
-    step = read_recurrence(["x", "w"], f"y[t] = {text}")
-    assert Program("p", step, (integers(0, 9), BITS)).formula() == f"y[t] = {text}"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def tasks(options: argparse.Namespace) -> int:
 
     chosen = builtin.all_tasks(options.suite)
     if options.json:
-        print(json.dumps([asdict(row) for row in builtin.rows(chosen)], indent=2))
+        print(json.dumps(builtin.rows(chosen), indent=2))
     else:
         builtin.render(chosen)
     return 0

@@ -23,6 +23,7 @@ from weights2code.effort import within
 from weights2code.errors import InputError
 from weights2code.language import Domain, Recurrence
 from weights2code.program import Program
+from weights2code.report.svg import plural
 from weights2code.tasks.task import Task, read_columns
 from weights2code.verify import Certificate, certify, certify_on_data
 from weights2code.verify.hunt import Departure
@@ -186,6 +187,14 @@ def again(
         return _judged(program, asked, model, task, began)
 
 
+def _check_same_shape(task: Task | None, columns: int, outputs: int) -> None:
+    if task is not None and (len(task.columns), len(task.outputs)) != (columns, outputs):
+        has = f"{plural(len(task.columns), 'column')} and {plural(len(task.outputs), 'output')}"
+        raise InputError(
+            f"{task.name} has {has}, the model {columns} and {outputs}; name another task for --against."
+        )
+
+
 @contextmanager
 def _asked(
     model: Any,
@@ -203,6 +212,7 @@ def _asked(
             asked = introduced(host, columns, asking)
             for line in asked.found_out:
                 say(line)
+            _check_same_shape(task, len(columns), len(asked.outputs))
             yield asked, task
     finally:
         host.close()
@@ -266,11 +276,6 @@ def _task(against: Task | str | None) -> Task | None:
 
 def _against(machine: Recurrence, model: Model, task: Task, *, integer_outputs: bool) -> Certificate:
     """The program beside what was meant, on the domain that the model was asked for."""
-    if len(task.columns) != len(machine.inputs) or len(task.outputs) != len(machine.outputs):
-        raise InputError(
-            f"{task.name} has {len(task.columns)} columns and {len(task.outputs)} outputs, the model "
-            f"{len(machine.inputs)} and {len(machine.outputs)}; name another task for --against."
-        )
     length, domains = model.asking.length, model.domains
     return certify(
         machine, reference=task.specification, domains=domains, length=length, integer_outputs=integer_outputs

@@ -22,8 +22,13 @@ from weights2code.tasks.task_file import names_in
 Kind = Literal["numbers", "tokens", "one-hot", "separate"]
 
 
-#: Tuples in tuples that a model may return.
+#: Tuples in tuples that a model may return, and what arrays of no numbers hold.
 DEEPEST = 3
+NO_NUMBERS = {"c": "complex numbers", "U": "text", "S": "text"}
+
+
+class Silent(Exception):
+    """The model gave no answer: why, as the end of a sentence that begins with "the model"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Onnx:
         """Outputs of the first output; with several inputs the last axis goes to them in order."""
         (first, second), (count, most) = given.shape[:2], self.fixed
         if most is not None and second > most:
-            raise InputError(f"the model takes sequences of length {most}, not {second}.")
+            raise Silent(f"takes sequences of length {most}, not {second}")
         step = count or max(1, first)
         out = np.concatenate([self._run(given[begin : begin + step]) for begin in range(0, first, step)])
         return out[:, :second] if most is not None and out.ndim > 1 and out.shape[1] == most else out
@@ -140,7 +145,7 @@ class Called:
         if not self.checked:
             whole = as_array(self.model(given))
             if not np.allclose(whole.reshape(-1), out.reshape(-1), 1e-4, 1e-6):
-                raise InputError("step by step it gives other outputs than for whole sequences")
+                raise Silent("gives other outputs step by step than for whole sequences")
             self.checked = True
         return out
 
@@ -180,7 +185,11 @@ def as_array(out: Any) -> np.ndarray:
     for _ in range(DEEPEST):
         out = _inside(out)
     out = out.detach().cpu().double() if hasattr(out, "detach") else out
-    return np.asarray(out)
+    values = np.asarray(out)
+    if values.dtype.kind not in "biuf":
+        what = NO_NUMBERS.get(values.dtype.kind, f"{type(out).__name__} objects")
+        raise Silent(f"gives {what} in place of numbers")
+    return values
 
 
 def _inside(out: Any) -> Any:

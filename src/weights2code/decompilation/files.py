@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
 from weights2code import __version__, results
 from weights2code.decompilation.driver import Decompiled, again
-from weights2code.decompilation.model import Asking
+from weights2code.decompilation.model import Asking, in_words
 from weights2code.decompilation.page import page
 from weights2code.errors import InputError
 from weights2code.extraction.values import Extraction
@@ -135,7 +133,7 @@ def facts(found: Decompiled, folder: RunFolder) -> list[tuple[str, str]]:
     rows = [("verdict", model.verdict), ("why", model.explain()), ("outputs", model.reading)]
     rows += [("found out", line) for line in model.how]
     if model.shortest is not None:
-        rows.append(("inputs", inputs_in_words(model.shortest.inputs)))
+        rows.append(("inputs", in_words(model.shortest.inputs)))
     shares = (f"{length}: {share:.3f}" for length, share in found.agreement.items())
     rows.append(("agreement", f"share of random sequences by length: {', '.join(shares)}"))
     rows += [("where", region.words()) for region in model.regions]
@@ -147,15 +145,3 @@ def facts(found: Decompiled, folder: RunFolder) -> list[tuple[str, str]]:
     rows.append(("asked", f"{model.queries} sequences, in {found.seconds:.1f} s"))
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
-
-
-def inputs_in_words(inputs: np.ndarray) -> str:
-    """A sequence (T, columns); the same row again and again is counted."""
-    parts: list[tuple[str, int]] = []
-    for row in inputs.tolist():
-        text = f"{row[0]:g}" if len(row) == 1 else f"({', '.join(f'{value:g}' for value in row)})"
-        if parts and parts[-1][0] == text:
-            parts[-1] = (text, parts[-1][1] + 1)
-        else:
-            parts.append((text, 1))
-    return ", ".join(text if count == 1 else f"{text} x {count}" for text, count in parts)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.decompilation.feeds import Feed, Form, feed_from, feed_of, said
+from weights2code.decompilation.feeds import Feed, Form, Silent, feed_from, feed_of, said
 from weights2code.errors import InputError
 
 #: Seconds for loading a model and for one question; bytes that a model may take.
@@ -27,16 +27,15 @@ LOADING, ANSWERING = 120.0, 60.0
 MEMORY = 6 << 30
 
 
-class Silent(Exception):
-    """The model gave no answer: why, as the end of a sentence that begins with "the model"."""
-
-
 class Own:
     """A callable of this process: a question that takes too long is left behind in its thread."""
 
-    def __init__(self, model: Any, seconds: float = ANSWERING) -> None:
+    #: Whether it can be asked again.
+    alive = True
+
+    def __init__(self, model: Any) -> None:
         self.feed: Feed = feed_of(model)
-        self.seconds = seconds
+        self.seconds = ANSWERING
         self.forms: list[Form] = self.feed.forms()
 
     def ask(self, given: np.ndarray) -> np.ndarray:
@@ -57,11 +56,6 @@ class Own:
             raise Silent(_raised(answer[0]))
         return answer[0]
 
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked again."""
-        return True
-
     def close(self) -> None:
         """There is nothing to end."""
 
@@ -69,12 +63,12 @@ class Own:
 class Apart:
     """A file in a process of its own, which is ended when it takes too long; what it prints is dropped."""
 
-    def __init__(self, path: str, name: str, seconds: float = ANSWERING, memory: int = MEMORY) -> None:
-        self.seconds = seconds
+    def __init__(self, path: str, name: str) -> None:
+        self.seconds = ANSWERING
         self.pipe, theirs = Pipe()
         handle = theirs.fileno()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "weights2code.decompilation.hosts", path, name, str(memory), str(handle)],
+            [sys.executable, "-m", "weights2code.decompilation.hosts", path, name, str(handle)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -131,8 +125,8 @@ Host = Own | Apart
 
 
 def _raised(error: BaseException) -> str:
-    if isinstance(error, InputError):
-        return f"refused: {said(error)}"
+    if isinstance(error, Silent):
+        return str(error)
     return f"raises {type(error).__name__}{f': {said(error)}' if said(error) else ''}"
 
 
@@ -146,12 +140,12 @@ def _read(content: bytes) -> np.ndarray:
     return np.load(io.BytesIO(content), allow_pickle=False)
 
 
-def _serve(path: str, name: str, memory: int, pipe: Connection) -> None:
+def _serve(path: str, name: str, pipe: Connection) -> None:
     """The other process: load, then answer one question after the other."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
@@ -182,4 +176,4 @@ def _end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), Connection(int(sys.argv[4])))
+    _serve(sys.argv[1], sys.argv[2], Connection(int(sys.argv[3])))

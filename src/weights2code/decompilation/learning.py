@@ -20,6 +20,7 @@ from weights2code.decompilation.verdict import hunted
 from weights2code.effort import seconds_left, time_is_up, within
 from weights2code.language import uniform
 from weights2code.memory.machine import Machine
+from weights2code.report.svg import plural
 from weights2code.verify.hunt import drawn
 
 #: Bits of a word or sign of a formula, of a sequence that is an exception, of a position at the end that a
@@ -67,7 +68,7 @@ class Learner:
     def __post_init__(self) -> None:
         self.outputs = self.model.outputs
         self.rng = np.random.default_rng(self.model.asking.seed)
-        count = min(JUDGED, max(64, self.budget // (20 * self.model.each(self.length))))
+        count = min(JUDGED, max(64, self.budget // (20 * self.each)))
         beyond = min(2 * self.length, self.model.longest or 2 * self.length)
         plain = uniform(self.rng, self.model.domains, count, beyond)
         styled = drawn(self.rng, self.model.domains, count, self.length)
@@ -84,6 +85,11 @@ class Learner:
     @property
     def budget(self) -> int:
         return self.model.asking.queries
+
+    @property
+    def each(self) -> int:
+        """Questions that a sequence of it takes."""
+        return self.length if self.model.at == "last" else 1
 
     @property
     def states(self) -> int | None:
@@ -114,21 +120,33 @@ class Learner:
 
     # -- where rules come from -----------------------------------------------------------------------------
 
+    @property
+    def lengths(self) -> list[int]:
+        """The model's own, and shorter ones, where it may be more in its element."""
+        return sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
+
     def _adds_up(self) -> bool:
-        """Whether the model is a sum of what it read, of numbers, at its own length."""
-        x = self.judges[0][0][:, : self.length]
-        found = linear_rule(self.model, x, self.outputs[0], self.name)
-        return found is not None and self._take(found) and not self._big() and self.rules[0].wrong <= RARELY
+        """Whether the model is a sum of what it read, of numbers, at its own length; a sum that it is at a
+        shorter one is a rule too, if it holds anywhere."""
+        at_home = False
+        for length in self.lengths:
+            x = self.judges[0][0][:, :length]
+            found = linear_rule(self.model, x, self.outputs[0], self.name)
+            if found is not None and self._holds(self._judged(found)):
+                self._take(found)
+                at_home |= length >= self.length
+            if self._stands():
+                break
+        return at_home and self.rules[0].wrong <= RARELY and not self._big()
 
     def _few_states(self) -> bool:
         """Whether the model is a machine of few states that is right wherever it is at home."""
-        lengths = sorted({self.length, *(max(FEWEST, self.length // k) for k in (2, 3))}, reverse=True)
-        for length, mistakes in [*((length, False) for length in lengths), (self.length, True)]:
+        for length, mistakes in [*((length, False) for length in self.lengths), (self.length, True)]:
             x = self.judges[0][0][:MACHINE_CHECKED, :length]
             machine = machine_of(self.model, x, mistakes=mistakes)
             if machine is None or machine.states == self.states:
                 continue
-            self.say(f"a machine of {machine.states} states, after {self.model.queries} sequences")
+            self.say(f"a machine of {plural(machine.states, 'state')}, after {self.model.queries} sequences")
             found = rule_of(machine, self.model, self.outputs, self.name, quick=True)
             if found is None:
                 continue
@@ -155,7 +173,7 @@ class Learner:
         size = np.prod([domain.size if domain.discrete else np.inf for domain in self.model.domains])
         many = int(np.ceil(np.log(2 * LEARNED) / np.log(size))) if 2 <= size < np.inf else 0
         short = min(self.length, max(5, self.length // 2, many))
-        count = min(LEARNED, max(100, self.budget // (8 * self.model.each(self.length))))
+        count = min(LEARNED, max(100, self.budget // (8 * self.each)))
         answers = self._asked(uniform(self.rng, self.model.domains, count, short))
         yield answers
         if short < self.length:
@@ -236,6 +254,10 @@ class Learner:
         """Whether the best rule is right wherever uniform sequences go, and beyond the model's own length."""
         return bool(self.rules) and not self.rules[0].wrong and self.rules[0].horizon > self.length
 
+    def _holds(self, rule: Rule) -> bool:
+        """Whether there are sequences that are no exceptions from it."""
+        return rule.exceptions < sum(weight * len(x) for x, _, weight in self.judges) - 1e-9
+
     def _judged(self, rule: Rule) -> Rule:
         """With what it gets wrong, and the bits of the rule, its exceptions, and the positions at the end of
         which it says nothing, if that is the shortest description."""
@@ -253,8 +275,9 @@ class Learner:
         return replace(rule, wrong=wrong, exceptions=exceptions, horizon=horizon, bits=bits)
 
     def _shortened(self, rule: Rule) -> Rule:
-        """With parts of its formulas left out, as long as the description of everything gets shorter."""
-        while rule.size <= BIG and not time_is_up():
+        """With parts of its formulas left out, as long as the description of everything gets shorter; what
+        holds nowhere would get shorter until nothing is left."""
+        while rule.size <= BIG and self._holds(rule) and not time_is_up():
             ways = [self._judged(replace(rule, program=way)) for way in left_out(rule.program)]
             best = min(ways, key=lambda way: way.bits, default=rule)
             if best.bits >= rule.bits:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Domain, Expr, Op, Recurrence, Var
-from weights2code.language.evaluation import compile_numpy
+from weights2code.language import Domain, Expr, Recurrence, Var
+from weights2code.symbolic.notation import affine_form
 
 #: Numbers that a state may hold, and bytes of a file that is read.
 MOST_STATE, LARGEST = 512, 64 << 20
@@ -50,7 +50,7 @@ def bound(path: str, program: Recurrence, domains: tuple[Domain, ...]) -> float 
     read, at every length and for all inputs of the domains; None if either is not linear or never settles."""
     try:
         model, rule = _of_file(path, len(domains)), _of_program(program)
-    except (ImportError, ValueError, KeyError, IndexError, RuntimeError, TypeError):
+    except (ImportError, ValueError, KeyError, IndexError, RuntimeError, TypeError, ArithmeticError):
         return None
     return None if model is None or rule is None else _largest(model, rule, domains)
 
@@ -123,7 +123,8 @@ def _rounding(model: System, settled: float, inputs: np.ndarray) -> float:
 
 def _of_program(program: Recurrence) -> System | None:
     """A program of sums as a linear system; its state is what lies before a position."""
-    if len(program.outputs) != 1 or not all(_adds_up(step.definition) for step in program.steps):
+    forms = {s.name: affine_form(s.definition) for s in program.steps if isinstance(s.definition, Expr)}
+    if len(program.outputs) != 1 or len(forms) < len(program.steps) or None in forms.values():
         return None
     if any(program.start_of(name) == "first" for name in program.depths()):
         return None
@@ -132,28 +133,14 @@ def _of_program(program: Recurrence) -> System | None:
     def step(before: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = dict(zip(state, before.T, strict=True))
         values |= {Var(name): column for name, column in zip(program.inputs, x.T, strict=True)}
-        for made in program.steps:
-            assert isinstance(made.definition, Expr)
-            reads = made.definition.variables()
-            result = compile_numpy(made.definition, reads)(*(values[v] for v in reads))
-            values[Var(made.name)] = np.broadcast_to(np.asarray(result, float), len(x))
+        for name, form in forms.items():
+            weights, constant = form or ({}, 0)
+            sums = (float(weight) * values[read] for read, weight in weights.items())
+            values[Var(name)] = sum(sums, np.full(len(x), float(constant)))
         after = [values[Var(v.name, v.lag - 1)] for v in state]
         return values[Var(program.outputs[0])], np.array(after).T.reshape(len(x), len(state))
 
     return _asked(step, np.array([float(program.start_of(v.name)) for v in state]), len(program.inputs))
-
-
-def _adds_up(definition: Any) -> bool:
-    """Whether a formula is a sum of values times numbers."""
-    if not isinstance(definition, Expr):
-        return False
-    if not isinstance(definition, Op):
-        return True
-    varying = sum(bool(part.variables()) for part in definition.args)
-    if definition.name in ("add", "sub", "neg"):
-        return all(map(_adds_up, definition.args))
-    divided = definition.name == "div" and not definition.args[1].variables()
-    return ((definition.name == "mul" and varying <= 1) or divided) and all(map(_adds_up, definition.args))
 
 
 def _of_file(path: str, columns: int) -> System | None:
@@ -178,6 +165,10 @@ def _of_file(path: str, columns: int) -> System | None:
     place = carried.index(inserts[0].input[0])  # of the outputs so far; the other is the state
     if after[place] != inserts[0].output[0] or last.input[0] != loop.output[place]:
         return None
+    going_on = {name for node in _needed(list(body.node), [body.output[0].name]) for name in node.input}
+    counted = [node for node in _needed(list(graph.node), [loop.input[0]]) if node.op_type != "Shape"]
+    if going_on & {source, counter, *carried} or any(source in node.input for node in counted):
+        return None  # it may end before its inputs do
     state, begin, ends = carried[1 - place], loop.input[3 - place], [inserts[0].input[1], after[1 - place]]
     nodes = [*(node for node in graph.node if node is not loop), *body.node]
     if not _linear(_needed(nodes, ends), {source, state}, source, counter, ends):

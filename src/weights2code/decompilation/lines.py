@@ -13,15 +13,17 @@ import numpy as np
 
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.rule import ORIGIN, Rule
-from weights2code.language import Const, Expr, Recurrence, Step, Var
+from weights2code.language import Recurrence, Step, Var
 from weights2code.program import Program
+from weights2code.symbolic.notation import weighted_sum
 
 #: Past inputs and past outputs that a rule may read.
 MOST_INPUTS, MOST_OUTPUTS = 8, 4
 #: Digits after the point that are tried.
 DIGITS = range(7)
-#: How near numbers that are to be rounded must be to a sum: any two values lie around some sum.
-FITS = 0.2
+#: How near numbers that are to be rounded must be to a sum, for any two values lie around some sum, and the
+#: share that may be further off; what counts is whether they are right once they are rounded.
+FITS, OFF = 0.2, 0.1
 #: Sequences that are fitted; how often, and what share is kept out the next time; the share that may be
 #: wrong.
 FITTED, TRIMMED, KEPT_OUT, RARELY = 300, 3, 0.05, 0.02
@@ -45,13 +47,17 @@ def linear_rule(model: Model, x: np.ndarray, output: str, name: str) -> Rule | N
         flat = np.concatenate([design.reshape(-1, len(reads)), np.ones((raw.size, 1))], 1)
         fitted, fits = np.zeros(len(reads) + 1), np.ones(raw.size, bool)
         for _ in range(TRIMMED):  # what is furthest off may be a mistake
-            fitted = np.linalg.lstsq(flat[fits], raw.reshape(-1)[fits], rcond=None)[0]
+            some, target = flat[fits], raw.reshape(-1)[fits]
+            fitted = np.linalg.lstsq(some.T @ some, some.T @ target, rcond=None)[0]
             off = np.abs(flat @ fitted - raw.reshape(-1))
             fits = off <= np.quantile(off, 1 - KEPT_OUT)
-        if np.mean(off > (FITS if reading.whole else reading.near)) > RARELY:
+        if np.mean(off > (FITS if reading.whole else reading.near)) > (OFF if reading.whole else RARELY):
             continue
         for digits in DIGITS:
-            machine = _written(np.round(fitted, digits), reads, tuple(model.columns), output)
+            rounded = np.round(fitted, digits).tolist()
+            *weights, constant = [int(value) if value.is_integer() else value for value in rounded]
+            total = weighted_sum(list(zip(weights, reads, strict=True)), constant)
+            machine = Recurrence(tuple(model.columns), (Step(output, total),), (output,))
             with np.errstate(all="ignore"):
                 answers = machine.run(x)
             if np.mean(np.abs(answers - right) > reading.near) <= RARELY:
@@ -70,13 +76,3 @@ def _column(x: np.ndarray, raw: np.ndarray, read: Var, model: Model) -> np.ndarr
     columns = list(model.columns)
     values = x[..., columns.index(read.name)] if read.name in columns else raw[..., 0]
     return np.pad(values, ((0, 0), (read.lag, 0)))[:, : values.shape[1]]
-
-
-def _written(values: np.ndarray, reads: list[Var], inputs: tuple[str, ...], output: str) -> Recurrence:
-    formula: Expr | None = None
-    for value, read in zip(values, [*reads, None], strict=True):
-        if value:
-            number = Const(int(value) if value == int(value) else float(value))
-            term: Expr = number if read is None else read if value == 1 else number * read
-            formula = term if formula is None else formula + term
-    return Recurrence(inputs, (Step(output, formula if formula is not None else Const(0)),), (output,))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
 
-from weights2code.decompilation.feeds import Form
-from weights2code.decompilation.hosts import Host, Silent
+from weights2code.decompilation.feeds import Form, Silent
+from weights2code.decompilation.hosts import Host
 from weights2code.effort import charge
 from weights2code.errors import InputError
 from weights2code.language import Domain, uniform
@@ -146,10 +147,6 @@ class Model:
         rng = np.random.default_rng(self.asking.seed)
         return uniform(rng, self.domains, count, length or self.asking.length)
 
-    def each(self, length: int) -> int:
-        """Questions that a sequence takes."""
-        return length if self.at == "last" else 1
-
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs (n, T, outputs) and margins (n, T)."""
         return self.reading.read(self.raw(x))
@@ -192,13 +189,13 @@ class Model:
         if self.time_first and out.ndim >= 2 and out.shape[:2] == (length, count):
             out = out.swapaxes(0, 1)
         if out.shape[:1] != (count,) or out.ndim > 3:
-            raise _Shape(f"the model gives an array of shape {out.shape} for {count} sequences")
+            raise _Shape(f"the model gives an array of shape {out.shape} for {count} sequences.")
         if out.ndim == 1:
             return out[:, None, None]
         if out.ndim == 2:
             return out[:, :, None] if self.flat else out[:, None, :]
         if out.shape[1] not in (1, length) or (out.shape[1] != length and self.at == "every"):
-            raise _Shape(f"the model gives an array of shape {out.shape} for sequences of length {length}")
+            raise _Shape(f"the model gives an array of shape {out.shape} for sequences of length {length}.")
         return out
 
     def _finite(self, raw: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -266,7 +263,8 @@ def introduced(host: Host, columns: Mapping[str, Domain], asking: Asking) -> Mod
         )
     if not asking.time_first and not _same_in_any_batch(model):
         model.time_first = True
-        if not _fits(model) or not _same_in_any_batch(model):
+        _fits(model)
+        if not _same_in_any_batch(model):
             raise InputError(
                 "the model answers differently when other sequences stand in the batch; put it in eval mode."
             )
@@ -326,9 +324,9 @@ def _has_room(domains: tuple[Domain, ...], width: int | None) -> bool:
     return width == sum(sizes) or (width % len(sizes) == 0 and width // len(sizes) >= max(sizes))
 
 
-def _fits(model: Model, *, found_out: bool = False) -> bool:
-    """Whether the model answers two lengths in a way that makes sense; whether it gives the last position
-    alone is found out on the way."""
+def _fits(model: Model, *, found_out: bool = False) -> None:
+    """Refuse a model that does not answer two lengths in a way that makes sense; whether it gives the last
+    position alone is found out on the way."""
     length, outs = model.asking.length, []
     for steps in dict.fromkeys((max(1, length - 1), length)):
         x = model.some(LOOK, steps)
@@ -342,7 +340,6 @@ def _fits(model: Model, *, found_out: bool = False) -> bool:
         model.found_out.append("it gives the last position alone, so it is asked prefix by prefix")
     for out, x in outs:
         model._arranged(out, x)
-    return True
 
 
 def _same_in_any_batch(model: Model) -> bool:
@@ -426,11 +423,16 @@ def _several(whole: np.ndarray) -> bool:
     return bool(ties) or len(np.unique(rows, axis=0)) > 2 * rows.shape[1]
 
 
+def in_words(x: np.ndarray) -> str:
+    """A sequence (T, columns); the same row again and again is counted."""
+    rows = [f"{row[0]:g}" if len(row) == 1 else f"({', '.join(f'{v:g}' for v in row)})" for row in x]
+    runs = [(text, len(list(run))) for text, run in groupby(rows)]
+    return ", ".join(text if count == 1 else f"{text} x {count}" for text, count in runs)
+
+
 def shown(x: np.ndarray) -> str:
-    """One sequence (T, columns) in words."""
-    rows = [f"{row[0]:g}" if len(row) == 1 else f"({', '.join(f'{v:g}' for v in row)})" for row in x[:SHOWN]]
-    more = f", ... ({len(x)} rows)" if len(x) > SHOWN else ""
-    return f"the inputs {', '.join(rows)}{more}"
+    """What a sentence says of a sequence (T, columns)."""
+    return f"the inputs {in_words(x[:SHOWN])}{f', ... ({len(x)} rows)' if len(x) > SHOWN else ''}"
 
 
 def _positive(text: str) -> bool:

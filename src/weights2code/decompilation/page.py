@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from weights2code.decompilation.model import in_words
 from weights2code.program import Program
 from weights2code.report.head import rule_of
 from weights2code.report.sections import Figure
@@ -98,9 +99,7 @@ def _played(program: Program, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _thin(program: Program, model: dict[str, Any]) -> dict[str, Any]:
-    def shown(rows: list[list[float]]) -> str:
-        texts = [number(row[0]) if len(row) == 1 else f"({', '.join(map(number, row))})" for row in rows]
-        return " ".join(texts[-POSITIONS:])
-
-    rows = [(number(one["margin"], 3), shown(one["inputs"])) for one in model["thin"]]
+    rows = [
+        (number(one["margin"], 3), in_words(np.array(one["inputs"][-POSITIONS:]))) for one in model["thin"]
+    ]
     return {"heads": ("margin", ", ".join(program.recurrence.inputs)), "rows": rows} if rows else {}

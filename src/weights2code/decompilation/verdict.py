@@ -12,7 +12,7 @@ Five words, strongest first, and one for where they part:
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from weights2code.decompilation.model import Model
 from weights2code.decompilation.regions import Region, regions
 from weights2code.language import Recurrence, uniform
+from weights2code.report.svg import plural
 from weights2code.verify.hunt import Departure, Hunt, drawn
 
 ModelVerdict = Literal["proved", "bounded", "exhaustive", "agrees", "departs"]
@@ -77,9 +78,10 @@ class ModelCertificate:
         """The verdict in a sentence."""
         if self.shortest is not None:
             proof = "no shorter one departs" if self.proven_shortest else "the shortest that was found"
+            inputs = plural(len(self.shortest.inputs), "input")
             given, wanted = numbers(self.shortest.model), numbers(self.shortest.meant)
             return (
-                f"The model departs from the program after {len(self.shortest.inputs)} inputs ({proof}): it "
+                f"The model departs from the program after {inputs} ({proof}): it "
                 f"gives {given}, the program {wanted}."
             )
         said = {
@@ -108,9 +110,7 @@ class ModelCertificate:
             "agreement": {str(n): sequences for n, (sequences, _) in self.agreement.items()},
             "agreement_of_positions": {str(n): positions for n, (_, positions) in self.agreement.items()},
             "exhaustive_to": self.exhaustive,
-            "regions": [
-                {"test": one.test, "covers": one.covers, "precision": one.precision} for one in self.regions
-            ],
+            "regions": list(map(asdict, self.regions)),
             "thin": [{"margin": margin, "inputs": x.tolist()} for margin, x in self.thin],
             "queries": self.queries,
             "seed": self.seed,
@@ -159,7 +159,8 @@ def judged(program: Recurrence, model: Model, began: float, others: tuple[str, .
     covered = hunt.exhaustive >= hunt.length
     return ModelCertificate(
         verdict="departs" if departures else "exhaustive" if covered else "agrees",
-        covers=f"lengths 1 to {hunt.exhaustive}" if covered else f"lengths up to {lengths[-1]}",
+        covers=(f"lengths 1 to {hunt.exhaustive}" if covered else f"lengths up to {lengths[-1]}")
+        + ", each beginning asked by itself" * (model.at == "last"),
         reading=model.reading.words(),
         how=tuple(model.found_out),
         length=hunt.length,

@@ -7,7 +7,7 @@ array([[1., 3., 5.]])
 
 from weights2code.tasks.registry import SUITES, all_tasks, get
 from weights2code.tasks.step_function import Reference, StepFunction
-from weights2code.tasks.table import TaskRow, plain_text, render, rows
+from weights2code.tasks.table import plain_text, render, rows
 from weights2code.tasks.task import Category, PaperSettings, Sampler, Suite, Task, WindowClass
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "StepFunction",
     "Suite",
     "Task",
-    "TaskRow",
     "WindowClass",
     "all_tasks",
     "get",

@@ -3,66 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from weights2code.language import Definition, Domain, Start
+from weights2code.language import Definition, Domain
 from weights2code.tasks.paper import NON_LINEAR, PAPER
-from weights2code.tasks.task import Category, Sampler, Suite, Task, WindowClass
+from weights2code.tasks.task import Category, Suite, Task
 
 #: A formula as a program prints it, or as an expression.
 Formula = str | Definition
 
 
 def declare(
+    names: str,
     description: str,
     inputs: Domain | Mapping[str, Domain],
     steps: Formula | Mapping[str, Formula],
-    *,
-    window_class: WindowClass | None = None,
-    name: str | None = None,
-    mips: str | None = None,
-    appendix: bool = False,
-    language: str | None = None,
     category: Category = NON_LINEAR,
+    *,
+    suite: Suite | None = None,
     outputs: tuple[str, ...] = ("y",),
-    start: Mapping[str, Start] | None = None,
-    length: int = 10,
-    tagged: bool | None = None,
-    sampler: Sampler | None = None,
-    exact_length: int | None = None,
+    **facts: Any,
 ) -> Task:
-    """Build a `Task`.
+    """Build a `Task`; `facts` are what else it takes.
 
-    `name` is the paper's name, `mips` the MIPS name and `language` that of the suite of formal languages; a
-    task has at least one of them, and they come in this order. A domain alone is that of `x`, a formula
-    alone that of `y`. Tasks of the paper take their category from it. Values before the start are 0 unless
-    `start` says otherwise. The window is one of inputs if no step reads an earlier one, else one of inputs
-    and outputs, unless `window_class` says otherwise. Tasks whose output is a function of a window of inputs
-    are tagged unless `tagged` says otherwise.
+    Of its names the first is its own; MIPS has capitals in its names, and the paper's are known, with their
+    category; `suite` is any other that it belongs to. A domain alone is that of `x`, a formula alone that
+    of `y`.
     """
-    names = tuple(dict.fromkeys(found for found in (name, mips, language) if found))
-    if not names:
-        raise ValueError("a task needs a name")
-    canonical, *aliases = names
-    reported = PAPER.get(canonical)
-    belongs: dict[Suite, object] = {
-        "paper": reported, "mips": mips, "appendix": appendix, "languages": language
-    }  # fmt: skip
+    name, *aliases = names.split()
+    reported = PAPER.get(name)
+    belongs = {"paper": reported, "mips": names != names.lower(), suite: suite}
     return Task(
         inputs if isinstance(inputs, Mapping) else {"x": inputs},
         reference=steps if isinstance(steps, Mapping) else {"y": steps},
-        outputs=outputs,
-        start=start,
-        name=canonical,
+        name=name,
         aliases=tuple(aliases),
         description=description,
         category=reported[0] if reported else category,
-        window_class=window_class,
-        suites=tuple(suite for suite, has in belongs.items() if has),
-        state_tracking=None if tagged is None else not tagged,
-        length=length,
-        sampler=sampler,
+        suites=tuple(suite for suite, has in belongs.items() if suite and has),
         paper=reported[1] if reported else None,
-        exact_length=exact_length,
+        outputs=outputs,
+        **facts,
     )
 
 

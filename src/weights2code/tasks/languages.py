@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
 from weights2code.language import BITS, Domain, Retrieval, Start, Var, integers
 from weights2code.language.formula_reading import read_recurrence
+from weights2code.tasks.built_in import BALANCED
 from weights2code.tasks.declare import Formula, declare
-from weights2code.tasks.task import Category, Task, WindowClass
+from weights2code.tasks.task import Category, Task
 from weights2code.tasks.words import LanguageWords
 
 LANGUAGES: Category = "Formal Languages"
@@ -25,7 +27,7 @@ SHORT, LONG = 12, 20
 #: Counters steer the sampler up to here; they count on for the task.
 FAR = 12
 
-_task = partial(declare, category=LANGUAGES, window_class="c", length=SHORT)
+_task = partial(declare, category=LANGUAGES, suite="languages", window_class="c", length=SHORT)
 
 
 def _language(
@@ -35,16 +37,12 @@ def _language(
     steps: Mapping[str, Formula],
     start: Mapping[str, Start] | None = None,
     *,
-    length: int = SHORT,
-    window_class: WindowClass = "c",
     steered_by: Mapping[str, Formula] | None = None,
+    **facts: Any,
 ) -> Task:
     """A language over one column, with words of it among the samples."""
     words = LanguageWords(read_recurrence(("x",), steered_by or steps, ("y",), start), domain)
-    return _task(
-        description, domain, steps, language=name, start=start, length=length, window_class=window_class,
-        sampler=words,
-    )  # fmt: skip
+    return _task(name, description, domain, steps, start=start, sampler=words, **facts)
 
 
 # -- Tomita's grammars --------------------------------------------------------------------------------------
@@ -110,14 +108,8 @@ TOMITA = (
 # -- brackets -----------------------------------------------------------------------------------------------
 
 
-def _dyck_1(most: int | None = None) -> dict[str, Formula]:
-    """One kind of bracket; beyond `most` the depth is not followed."""
-    deeper = "depth[t-1] + 1 - 2*x[t]"
-    return {
-        "depth": deeper if most is None else f"0 if dead[t-1] else min(max({deeper}, -1), {most})",
-        "dead": "dead[t-1] or depth[t] < 0",
-        "y": "depth[t] == 0 and not dead[t]",
-    }
+#: One kind of bracket, as far as it steers: far beyond, the depth is not followed.
+DYCK_1_STEERED = {**BALANCED, "depth": f"0 if dead[t-1] else min(max({BALANCED['depth']}, -1), {FAR})"}
 
 
 def _dyck_2(most: int) -> Task:
@@ -149,20 +141,20 @@ def mostly_reads(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
 
 HIDDEN = (
     _task(
+        "flip_flop",
         "the bit that was written last, shown when it is read, else 0 (0 ignores, 1 writes, 2 reads)",
         {"instruction": integers(0, 2), "bit": BITS},
         {
             "memory": "bit[t] if instruction[t] == 1 else memory[t-1]",
             "y": "memory[t] if instruction[t] == 2 else 0",
         },
-        language="flip_flop",
         sampler=mostly_reads,
     ),
     _task(
+        "parity_with_resets",
         "parity of the ones since the last 2",
         integers(0, 2),
         "0 if x[t] == 2 else (y[t-1] + x[t]) % 2",
-        language="parity_with_resets",
         window_class="b",
     ),
     _language(
@@ -219,9 +211,9 @@ ENDLESS = (
         "dyck_1",
         "1 if the brackets so far are balanced, at any depth (0 opens, 1 closes)",
         BITS,
-        _dyck_1(),
+        BALANCED,
         length=LONG,
-        steered_by=_dyck_1(FAR),
+        steered_by=DYCK_1_STEERED,
     ),
     _language(
         "counter_zero",
@@ -240,20 +232,20 @@ ENDLESS = (
         steered_by=_counter(floor=True, most=FAR),
     ),
     _task(
+        "induction",
         "the symbol that followed the last earlier one that equals the present one, 0 if there is none",
         SYMBOLS,
         {"before": "x[t-1]", "y": Retrieval(key="before", value="x", query=Var("x"), gap=0)},
-        language="induction",
         length=LONG,
-        tagged=True,
+        state_tracking=False,
     ),
     _task(
+        "histogram",
         "how often the present symbol has occurred so far",
         SYMBOLS,
         _histogram(),
-        language="histogram",
         length=LONG,
-        tagged=True,
+        state_tracking=False,
     ),
 )
 

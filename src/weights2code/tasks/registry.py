@@ -5,30 +5,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from weights2code.errors import InputError
-from weights2code.tasks import (
-    arithmetic,
-    continuous,
-    counting,
-    dynamics,
-    languages,
-    last_inputs,
-    logic,
-    lookup,
-)
+from weights2code.tasks import built_in, languages
 from weights2code.tasks.task import Task
 
 SUITES = ("paper", "mips", "appendix", "languages", "all")
 
-_TASKS: tuple[Task, ...] = (
-    *last_inputs.TASKS,
-    *logic.TASKS,
-    *counting.TASKS,
-    *arithmetic.TASKS,
-    *dynamics.TASKS,
-    *continuous.TASKS,
-    *lookup.TASKS,
-    *languages.TASKS,
-)
+_TASKS: tuple[Task, ...] = (*built_in.TASKS, *languages.TASKS)
 
 
 def _plain(name: str) -> str:

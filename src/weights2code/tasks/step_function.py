@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import isfinite, isnan
 from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
@@ -151,11 +152,12 @@ class StepFunction:
             count = 1
             for domain in self.domains:
                 count *= domain.size if domain.discrete else MOST_CALLS + 1
-            self._walked.append(self._walk_over(_all_rows(self.domains)) if count <= MOST_CALLS else None)
+            self._walked.append(self._walk_over() if count <= MOST_CALLS else None)
         return self._walked[0]
 
-    def _walk_over(self, rows: np.ndarray) -> Walk | None:
-        """Every state that these rows lead to, as a copy and its key; None if there is no end to them."""
+    def _walk_over(self) -> Walk | None:
+        """Every state that all rows lead to, as a copy and its key; None if there is no end to them."""
+        rows = np.array(list(product(*(domain.values() for domain in self.domains))), float)
 
         def step(state: tuple[Any, Any], row: np.ndarray) -> tuple[tuple[Any, Any], tuple[float, ...]]:
             after, output = self.answer(plain_state(state[0])[0], row)
@@ -201,11 +203,6 @@ def _number(value: Any, shown: str) -> float:
             f"the step function must return finite numbers, but returned {_shown(value)}, for {shown}."
         )
     return number
-
-
-def _all_rows(domains: Sequence[Domain]) -> np.ndarray:
-    grids = np.meshgrid(*(domain.values() for domain in domains), indexing="ij")
-    return np.stack([grid.reshape(-1) for grid in grids], -1).astype(float)
 
 
 def plain_state(state: Any) -> tuple[Any, Any]:

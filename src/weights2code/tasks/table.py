@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, get_args
 
@@ -20,40 +19,26 @@ _CLASSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """What the table says about one task, in the order of `HEADINGS`."""
-
-    name: str
-    alias: str
-    inputs: str
-    length: int
-    category: Category
-    window_class: str
-    suites: str
-    description: str
-
-
-def rows(tasks: Iterable[Task]) -> list[TaskRow]:
-    """One row a task."""
+def rows(tasks: Iterable[Task]) -> list[dict[str, str | int]]:
+    """What the table says about each task, in the order of `HEADINGS`."""
     return [
-        TaskRow(
-            task.name,
-            ", ".join(task.aliases),
-            _inputs(task),
-            task.length,
-            task.category,
-            task.window_class,
-            ", ".join(task.suites),
-            task.description,
-        )
+        {
+            "name": task.name,
+            "alias": ", ".join(task.aliases),
+            "inputs": _inputs(task),
+            "length": task.length,
+            "category": task.category,
+            "window_class": task.window_class,
+            "suites": ", ".join(task.suites),
+            "description": task.description,
+        }
         for task in tasks
     ]
 
 
 def plain_text(tasks: Iterable[Task]) -> str:
     """Aligned columns, one line a task, for files and pipes."""
-    lines = [HEADINGS, *(tuple(str(cell) for cell in astuple(row)) for row in rows(tasks))]
+    lines = [HEADINGS, *(tuple(map(str, row.values())) for row in rows(tasks))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n"
@@ -70,18 +55,18 @@ def render(tasks: Iterable[Task], console: Console | None = None) -> None:
     if not target.is_terminal:
         target.file.write(plain_text(tasks))
         return
-    lines = sorted(rows(tasks), key=lambda row: get_args(Category).index(row.category))
     table = Table(box=None, pad_edge=False, header_style="bold", caption=_CLASSES, caption_justify="left")
     for heading in ("name", "inputs", "T", "class", "description"):
         table.add_column(heading, no_wrap=heading != "description", overflow="fold")
-    for category, group in groupby(lines, key=lambda row: row.category):
+    ordered = sorted(tasks, key=lambda task: get_args(Category).index(task.category))
+    for category, group in groupby(ordered, key=lambda task: task.category):
         table.add_row(f"[bold cyan]{category}[/]")
-        for row in group:
+        for task in group:
             # names are found whatever their case, so only an alias in other words is worth the space
-            other = row.alias if row.alias.casefold() != row.name.casefold() else ""
-            also = f" [dim]({other})[/]" if other else ""
-            inputs = row.inputs.replace("; ", "\n")
-            table.add_row(row.name, inputs, str(row.length), row.window_class, row.description + also)
+            other = ", ".join(task.aliases)
+            also = f" [dim]({other})[/]" if other and other.casefold() != task.name.casefold() else ""
+            inputs = _inputs(task).replace("; ", "\n")
+            table.add_row(task.name, inputs, str(task.length), task.window_class, task.description + also)
     target.print(table)
 
 

@@ -8,8 +8,9 @@ machine is evaluated with all sequences side by side, so a million sequences cos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from weights2code.language.domain import EXACT
 from weights2code.language.exact import run_exact
 from weights2code.language.formula_reading import read_recurrence
 from weights2code.tasks.step_function import Step as PlainStep
-from weights2code.tasks.step_function import StepFunction, outputs_of
+from weights2code.tasks.step_function import StepFunction, outputs_of, plain_state
 
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -131,27 +132,14 @@ class Task:
             raise InputError(f"the length of a task must be a whole number from 1 on, got {length!r}.")
         machine = read_machine(columns, start, step, reference, outputs, length)
         if window_class is None:
-            remembered = set() if isinstance(machine, StepFunction) else {v.name for v in machine.state()}
-            window_class = "c" if isinstance(machine, StepFunction) else "b"
-            if isinstance(machine, Recurrence) and remembered <= set(columns):
-                window_class = "a"
-        facts = {
-            "name": name,
-            "aliases": aliases,
-            "description": description,
-            "specification": machine,
-            "domains": tuple(columns.values()),
-            "category": category,
-            "window_class": window_class,
-            "suites": suites,
-            "state_tracking": window_class != "a" if state_tracking is None else state_tracking,
-            "length": length,
-            "sampler": sampler,
-            "paper": paper,
-            "exact_length": exact_length,
-        }
-        for field, value in facts.items():
-            object.__setattr__(self, field, value)
+            window_class = "c"
+            if isinstance(machine, Recurrence):
+                window_class = "a" if {v.name for v in machine.state()} <= set(columns) else "b"
+        if state_tracking is None:
+            state_tracking = window_class != "a"
+        given = {**locals(), "specification": machine, "domains": tuple(columns.values())}
+        for field in fields(self):
+            object.__setattr__(self, field.name, given[field.name])
 
     def called(self, name: str) -> Task:
         """The same task with another name."""
@@ -251,11 +239,8 @@ class Task:
 
     def _run(self, x: np.ndarray) -> np.ndarray:
         count, length, _ = x.shape
-        if (
-            self.exact_length is not None
-            and length > self.exact_length
-            and isinstance(self.specification, Recurrence)
-        ):
+        limit = None if isinstance(self.specification, StepFunction) else self.exact_length
+        if limit is not None and length > limit:
             return run_exact(self.machine, x, most_bits=None)[0]
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
@@ -337,21 +322,11 @@ def _function(
     domains = tuple(columns.values())
     names = ("y",) if outputs is None else tuple(outputs)
     if outputs is None:  # how many outputs there are is what the first answer shows
-        shown: list[int] = []
-
-        def watched(state: Any, row: Mapping[str, float]) -> Any:
-            result: Any = step(state, row)
-            if isinstance(result, tuple) and len(result) == 2:
-                shown.append(len(outputs_of(result[1])))
-            return result
-
-        first = StepFunction(tuple(columns), names, start, watched, domains)
-        try:
-            first.called(np.array([[[domain.low for domain in domains]]], dtype=float))
-        except InputError:
-            if not shown or shown[0] == 1:
-                raise
-        count = shown[0] if shown else 1
+        row = {name: int(d.low) if d.discrete else float(d.low) for name, d in columns.items()}
+        count = 1
+        with suppress(Exception):  # what is wrong with it is said below
+            _, output = step(plain_state(start)[0], row)
+            count = len(outputs_of(output))
         if count == 0:
             raise InputError("the step function returns no output; return a number or a tuple of numbers.")
         names = ("y",) if count == 1 else tuple(f"y{i}" for i in range(1, count + 1))
