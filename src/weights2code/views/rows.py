@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import tee
 from math import inf, log2
 
 import numpy as np
@@ -337,17 +338,17 @@ def stages(rows: Rows) -> Iterator[tuple[str, float, list[Features]]]:
         if real:
             yield name, following, near_grown(rows, contexts[:3], batches)
             continue
+        batches, again, more = tee(batches, 3)  # what they hold is computed once
         found = rows.grown(contexts, batches)
         if name == "running":
             found += [Scored(view, 0.0) for view in families.histograms(rows.source)]
         yield name, min(following, 2 * least), rows.confirmed(found)
         # sums of what has many values hardly repeat
-        again = dict(later_families(rows.source))[name]
         yield f"{name} near", following, near_grown(rows, contexts[:3], again, ALIKE, wide=not many)
         partial = [s for s in found if s.left > 0][:KEPT]
         kept = sorted([*kept, *partial], key=lambda s: s.left + 0.01 * s.cost)[:KEPT]
         pool = list(dict.fromkeys([*(s.features[-1] for s in kept), *near]))
-        both = rows.paired(contexts[:3], dict(later_families(rows.source))[name])
+        both = rows.paired(contexts[:3], more)
         level, joined, traced = kept, both, list(Given.traced(pool, rows.source))
         for _ in range(TOGETHER):
             level = rows.grown([s.features for s in level[:CONTEXTS]], traced)
