@@ -141,6 +141,7 @@ def run_program(
     sequences: Sequence[np.ndarray],
     *,
     timeout: float = 20.0,
+    memory: int = MEMORY,
 ) -> list[np.ndarray]:
     """Run a program file (or its text) on many sequences, in one limited subprocess.
 
@@ -150,8 +151,8 @@ def run_program(
         A `Path` to a file, or the text itself.
     sequences
         One array a sequence, each of shape (T,) or (T, columns); with texts, all of them of objects.
-    timeout
-        Seconds that the subprocess may take.
+    timeout, memory
+        Seconds that the subprocess may take, and bytes of memory.
 
     Raises
     ------
@@ -176,7 +177,7 @@ def run_program(
         "characters": MOST_SAID,
         "limits": {
             "RLIMIT_CPU": math.ceil(timeout) + 1,
-            "RLIMIT_AS": MEMORY,
+            "RLIMIT_AS": memory,
             "RLIMIT_FSIZE": 0,
             "RLIMIT_CORE": 0,
             "RLIMIT_NOFILE": 3,  # those that are open; no other, and no socket
