@@ -38,6 +38,7 @@ STEPS: dict[str, tuple[float, Ask]] = {
     "choices": (3.8, pieces.choices),
     "planes": (4.2, pieces.pieces),
     "parts": (4.5, columns.parted),
+    "compared": (5.8, linear.compared),
     "sums": (6.5, linear.sums),
     "pieces": (6.5, pieces.pieces),
     "families": (6.6, families),
@@ -198,7 +199,9 @@ class Search:
             return real == (name == "planes")
         if name == "families":
             return task.depth == 0 and not task.table.discrete
-        return name != "sums" or task.goal.modulus is None
+        if name == "sums":
+            return task.goal.modulus is None
+        return name != "compared" or task.reader.two
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:

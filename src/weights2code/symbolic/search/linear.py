@@ -15,7 +15,7 @@ import numpy as np
 
 from weights2code.language import Expr, op
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.table import Goal, Table
@@ -26,6 +26,8 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
 PRODUCT = 3.7e-11
+#: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
+COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
@@ -111,6 +113,34 @@ def sums(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
             for place, (*_cost, i, j) in enumerate(best[:WRITTEN]):
                 third = place < THIRDS
                 yield from _of_pair(reader, bank, live, V, (i, j), product=product, wide=wide, third=third)
+
+
+def compared(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
+    """Two values, told apart by a threshold of the sum or the difference of two entries."""
+    problem = reader.problem
+    live = bank.varying(99, COMPARED)
+    V = bank.values[live]
+    some = [side[:: max(len(side) // FEW_ROWS, 1)][:FEW_ROWS] for side in (reader.ones, reader.zeros)]
+    yes, no = (V[:, rows] for rows in some)
+    found: list[tuple[int, int, int, int]] = []
+    for i in range(min(SMALL_COMPARED, len(live))):
+        if i % 50 == 0 and problem.expired():
+            return
+        for sign in (1, -1):
+            one, other = yes + sign * yes[i], no + sign * no[i]
+            apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
+            passed = np.flatnonzero(apart)
+            if len(passed):
+                both = V[passed] + sign * V[i]
+                one, other = both[:, reader.ones], both[:, reader.zeros]
+                apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
+                cost = bank.cost[live[passed[apart]]] + bank.cost[live[i]]
+                found += [(int(c), i, int(j), sign) for c, j in zip(cost, passed[apart], strict=True)]
+    problem.effort.spend(0.25 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
+    for _, i, j, sign in sorted(found)[:WRITTEN]:
+        expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
+        block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)
+        yield from reader.tests(block)
 
 
 def _of_pair(
