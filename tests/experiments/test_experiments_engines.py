@@ -269,8 +269,9 @@ from weights2code.experiments.jobs import trains
 def train(arguments, folder):
     if arguments.get("fails"):
         raise ValueError("as asked")
-    (folder / "models").mkdir()
-    (folder / "models" / "one").write_text(",".join(gpus()))
+    if not (folder / "models").exists():
+        (folder / "models").mkdir()
+        (folder / "models" / "one").write_text(",".join(gpus()))
 
 def gpus():
     import ray
