@@ -55,5 +55,6 @@ def sequence_values(assembly: Reads, sequences: Sequences) -> dict[str, np.ndarr
         known = {*names, *(step.name for step in assembly.steps)}
         start: dict[str, Start] = {n: v for n, v in assembly.start.items() if n in known and v != 0}
         helper = Recurrence(names, tuple(assembly.steps), (), start)
-        values |= helper.trace(np.concatenate([sequences.x, sequences.y], 2))
+        with np.errstate(all="ignore"):  # what no row needs may divide by zero
+            values |= helper.trace(np.concatenate([sequences.x, sequences.y], 2))
     return values

@@ -54,8 +54,12 @@ def tidy(node: Expr, decimals: bool) -> Expr:
         return collected(node, decimals)
     if all(isinstance(argument, Const) for argument in node.args):
         return _folded(node)
-    if node.name == "floor":
-        return collected(node, decimals)
+    if node.name == "floor":  # a quotient: what the terms are divided by stands once
+        terms = polynomial(node.args[0])
+        share = Fraction(content(terms)) if terms else Fraction(1)
+        if len(terms) > 1 and share.numerator == 1 and share.denominator > 1:
+            return op("floor", op("div", (terms / share).written(decimals), share.denominator))
+        return node
     if OPERATORS[node.name].compares:
         return _comparison(node, decimals)
     if node.name in ("max", "min"):

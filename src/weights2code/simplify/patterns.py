@@ -121,8 +121,9 @@ def _letters(
     shared: Iterable[Sequence[Sum]] = [[terms]]
     if len(opened) == 2 and opened[1][1] < 0:
         shared, opened = [terms.sides()], [(letter, abs(weight)) for letter, weight in opened]
-    elif len(opened) == 2:
-        shared = permutations([Sum({key: value}) for key, value in terms.items()]) if len(terms) == 2 else ()
+    elif len(opened) > 1:
+        alone = [Sum({key: value}) for key, value in terms.items()]
+        shared = permutations(alone) if len(alone) == len(opened) else ()
     for shares in shared:
         if all(shares):
             pairs = zip(opened, shares, strict=True)

@@ -47,6 +47,7 @@ a R b -> 1 - a
 p R a -> not p
 (a + b) % c -> a != b
 a + b R c -> a != b | a == b | a*b | a or b
+a + b + u R c -> a if a == b else u
 clip(u, 0, 1) -> u > 0
 (a != b) != u -> (a + b + u) % 2
 (a == b) == u -> (a + b + u) % 2
@@ -103,6 +104,10 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
         found += _borders(node, decimals)
     elif node.name == "mod":
         found += _reduced(node, decimals)
+    elif node.name == "floor" and isinstance(quotient := tidy(node, decimals), Op):  # 1 from the divisor on
+        inner = quotient.args[0]
+        if isinstance(inner, Op) and inner.name == "div":
+            found.append(op("ge", *inner.args))
     if node.name not in ("and", "or", "not"):
         found += _cases(node, bits, decimals)
     return tuple(dict.fromkeys(found))

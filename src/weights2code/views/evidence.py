@@ -166,7 +166,7 @@ class Evidence:
             context = self.context([columns[place] for place in chosen])
             if not context.found:
                 break
-            left, kept = context.left(np.stack(columns))
+            left, kept = context.left(np.stack(list(columns)))
             worth = np.where(kept > 0, left / np.maximum(kept, 1e-9), 1.0) + 0.01 * np.array(costs)
             worth[chosen] = np.inf
             chosen.append(int(worth.argmin()))

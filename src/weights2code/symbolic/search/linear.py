@@ -137,7 +137,7 @@ def compared(reader: Reader, bank: Bank, _: Goal) -> Iterator[Expr]:
                 cost = bank.cost[live[passed[apart]]] + bank.cost[live[i]]
                 found += [(int(c), i, int(j), sign) for c, j in zip(cost, passed[apart], strict=True)]
     problem.effort.spend(0.25 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
-    for _, i, j, sign in sorted(found)[:WRITTEN]:
+    for _cost, i, j, sign in sorted(found)[:WRITTEN]:
         expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
         block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)
         yield from reader.tests(block)
