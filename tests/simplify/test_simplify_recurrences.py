@@ -23,7 +23,7 @@ from weights2code.language import (
     where,
 )
 from weights2code.simplify import passes, simplify_recurrence
-from weights2code.simplify.kept_modulo import kept_modulo
+from weights2code.simplify.kept import kept_capped, kept_modulo
 from weights2code.simplify.names import in_reading_order, rename_locals, word_for
 
 x, a, b, past = Var("x"), Var("a"), Var("b"), Var("s6", 1)
@@ -40,6 +40,10 @@ def same(one: Recurrence, other: Recurrence) -> bool:
 
 def kept(made: Recurrence) -> Recurrence:
     return kept_modulo(made, (integers(-3, 9),))
+
+
+def capped(made: Recurrence) -> Recurrence:
+    return kept_capped(made, (integers(-3, 9),))
 
 
 def changed(made: Recurrence, change: Callable[[Recurrence], Any]) -> Recurrence:
@@ -106,6 +110,12 @@ PASSES: list[tuple[Callable[[Recurrence], Any], Recurrence, Recurrence | str | N
     *((kept, rule(t=TOTAL, y=y), None)
       for y in ("t[t] % 5 + t[t]", "(t[t] % 5) + (t[t] % 3)", "abs(t[t]) % 5", "(t[t] // 2) % 5")),
     (kept, rule(t="max(t[t-1] + x[t], 0)", y="t[t] % 5"), None),
+    # totals that only grow and are only compared
+    (capped, rule(t="t[t-1] + (x[t] > 2)", y="(t[t] <= 1) + (t[t-1] >= 3)"),
+     rule(t="min(t[t-1] + (x[t] > 2), 4)", y="(t[t] <= 1) + (t[t-1] >= 3)")),
+    *((capped, rule(t=t, y=y), None)
+      for t, y in (("t[t-1] + x[t]", "t[t] <= 1"), ("t[t-1] + x[t]*x[t]", "t[t] <= x[t]"),
+                   ("t[t-1] + x[t]*x[t]", "t[t] + (t[t] <= 1)"))),
     # names
     (rename_locals, rule(inputs="a b", s6="max(a[t], b[t])", s9="max(a[t], b[t-1])", y="s6[t] - s9[t-1]"),
      "larger1 larger2 y"),

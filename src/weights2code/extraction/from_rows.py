@@ -21,7 +21,7 @@ from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
 from weights2code.rules.inexact import inexact_recurrences
-from weights2code.simplify.kept_modulo import kept_modulo
+from weights2code.simplify.kept import kept_capped, kept_modulo
 from weights2code.verify.residuals import always_right, residuals
 from weights2code.views.agenda import inexact_views
 from weights2code.views.features import View
@@ -159,6 +159,8 @@ def judged_rule(
     """The program of a rule with its certificate, noted; None if it is no program."""
     problem = as_far_back(problem, recurrence)
     recurrence = kept_modulo(recurrence, problem.domains)
+    if problem.asked.reference is not None:  # with few states there is a proof; rows alone give none
+        recurrence = kept_capped(recurrence, problem.domains)
     try:
         found = right_borders(judged(recurrence, origin, problem, log.seed), problem, log.seed)
     except NotExtracted as error:

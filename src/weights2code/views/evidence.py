@@ -82,13 +82,13 @@ def _same(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | N
     """Of all features or some, the share of pairs of rows that they leave together."""
     if not len(i):
         return np.zeros(len(values) if some is None else len(some))
-    return _alike(values if some is None else values[some], i, j).mean(1)
+    return _alike(values, i, j, some).mean(1)
 
 
-def _alike(values: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Whether each feature is the same in these pairs of rows."""
-    charge(COMPARED * len(i) * len(values))
-    one, other = values[:, i], values[:, j]
+def _alike(values: np.ndarray, i: np.ndarray, j: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+    """Whether each feature, or each of some, is the same in these pairs of rows."""
+    charge(COMPARED * len(i) * (len(values) if some is None else len(some)))
+    one, other = (values[:, of] if some is None else values[np.ix_(some, of)] for of in (i, j))
     return np.abs(one - other) <= 1e-9 * np.maximum(np.abs(one), 1.0)
 
 

@@ -39,6 +39,8 @@ MOST_TOTALS, SIGNED = 16, 8
 #: Formulas that are keys; how keys compare with what is asked for.
 MOST_KEYS = 40
 ORDERED: tuple[Relation, ...] = ("eq", "lt", "gt", "le", "ge")
+#: What a larger number costs more: of two remainders that tell as much the smaller one is meant.
+NUMBER = 0.02
 #: What it costs to read a register one step earlier.
 EARLIER = 0.3
 #: Rows around a season ago that are looked at.
@@ -389,7 +391,7 @@ class Updated:
 
 
 def cost_of(update: Update, chosen: tuple[Quantity | None, Quantity | None, Quantity | None, float]) -> float:
-    return update.cost + sum(one.cost for one in chosen[:3] if one is not None)
+    return update.cost + sum(one.cost for one in chosen[:3] if one is not None) + NUMBER * chosen[3]
 
 
 def updated(source: Source, *, running: bool, simple: bool = True) -> Iterator[Updated]:

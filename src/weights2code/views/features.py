@@ -33,6 +33,15 @@ class Feature:
     start: tuple[tuple[str, Start], ...] = ()
     #: What it is but for its numbers, where others may be the same.
     like: str = ""
+    #: Its hash, which is asked for more often than features are made.
+    key: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        key = hash((self.family, self.read, self.cost, self.steps, self.start, self.like))
+        object.__setattr__(self, "key", key)
+
+    def __hash__(self) -> int:
+        return self.key
 
     def at(self, lag: int, more: float) -> Feature:
         """The same some steps earlier."""
@@ -68,12 +77,15 @@ class Feature:
 def priced(features: Iterable[Feature]) -> float:
     """What it costs to say features together: what is like another but for its numbers is soon said, and what
     is the same at another position has been said."""
-    seen: set[str | tuple[Step, ...]] = set()
+    likes: set[str] = set()
+    said: list[Step] = []
     total = 0.0
-    for feature in features:
-        share = AGAIN if feature.like in seen else 1.0
-        total += min(feature.cost * share, EARLIER if feature.steps in seen else inf)
-        seen |= {feature.like, feature.steps} - {"", ()}
+    for feature in sorted(features, key=lambda f: -len(f.steps)):
+        share = AGAIN if feature.like in likes else 1.0
+        known = feature.steps and all(step in said for step in feature.steps)
+        total += min(feature.cost * share, EARLIER if known else inf)
+        likes |= {feature.like} - {""}
+        said += feature.steps
     return total
 
 
