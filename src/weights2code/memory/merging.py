@@ -19,8 +19,9 @@ from weights2code.data import Sequences
 from weights2code.effort import charge, time_is_up
 from weights2code.memory.machine import NOWHERE, Machine
 
-#: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row.
-COMPARED, LOOKED_AT, ROW = 1.5e-6, 1.5e-5, 8e-6
+#: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row, a count
+#: of a symbol beside another's.
+COMPARED, LOOKED_AT, ROW, COUNTED = 1.5e-6, 1.5e-5, 8e-6, 5e-9
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
 #: Rows that states are merged from, at most.
@@ -29,8 +30,9 @@ MOST_ROWS = 20_000
 MOST_LOOKED_AT = 150_000
 #: Pairs of prefixes that are compared where nothing may contradict.
 MOST_COMPARED = 250_000
-#: Labels that are counted with those around them; standard errors from which on symbols differ in them.
-FEW_LABELS, UNLIKE = 12, 5.0
+#: Symbols that may be alike, at most; labels that are counted with those around them; standard errors from which
+#: on symbols differ in them.
+MOST_ALIKE, FEW_LABELS, UNLIKE = 500, 12, 5.0
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
 STANDARD_ERRORS = 2.0
@@ -54,6 +56,8 @@ def merged(sequences: Sequences, mistakes: float | None = None, *, alike: bool =
     valid = sequences.valid
     symbols, read = np.unique(sequences.x[valid], axis=0, return_inverse=True)
     read, given = read.reshape(-1), np.unique(sequences.y[valid], axis=0, return_inverse=True)[1].reshape(-1)
+    if alike and len(symbols) > MOST_ALIKE:
+        return None
     kinds = _kinds(read, given, valid) if alike else np.arange(len(symbols))
     if alike and kinds.max() + 1 == len(symbols):
         return None
@@ -94,6 +98,7 @@ def _kinds(read: np.ndarray, given: np.ndarray, valid: np.ndarray) -> np.ndarray
     counts = np.zeros((int(read.max()) + 1, int(what.max()) + 1))
     np.add.at(counts, (read, what), 1)
     kinds, found = np.zeros(len(counts), int), np.zeros((0, counts.shape[1]))
+    charge(COUNTED * counts.size * len(counts))
     for symbol in np.argsort(-counts.sum(1), kind="stable"):
         own = counts[symbol]
         share = np.sqrt(found.sum(1, keepdims=True) / max(own.sum(), 1.0))

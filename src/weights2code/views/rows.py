@@ -200,7 +200,7 @@ class Rows:
         """Each context with two features more that leave no contradiction, the cheapest: what neither of two
         says alone, as two counters do that must both be 0."""
         asked = [(some, self._contexts(some)[0], dict[bytes, _Told]()) for some in contexts]
-        asked = [(some, context, told) for some, context, told in asked if context.found]
+        asked = [one for one in asked if one[1].found and len(one[1].agreed[0])]
         shown = self.source.sequences.scored[: self.source.first]
         for batch in batches:
             if time_is_up():
