@@ -19,8 +19,8 @@ from weights2code.data import Sequences
 from weights2code.effort import charge, time_is_up
 from weights2code.memory.machine import NOWHERE, Machine
 
-#: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row, a count
-#: of a symbol beside another's.
+#: Seconds of a usual machine: a pair of prefixes that is compared, a prefix that a merge looks at, a row, a
+#: count of a symbol beside another's.
 COMPARED, LOOKED_AT, ROW, COUNTED = 1.5e-6, 1.5e-5, 8e-6, 5e-9
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
@@ -30,8 +30,8 @@ MOST_ROWS = 20_000
 MOST_LOOKED_AT = 150_000
 #: Pairs of prefixes that are compared where nothing may contradict.
 MOST_COMPARED = 250_000
-#: Symbols that may be alike, at most; labels that are counted with those around them; standard errors from which
-#: on symbols differ in them.
+#: Symbols that may be alike, at most; labels that are counted with those around them; standard errors from
+#: which on symbols differ in them.
 MOST_ALIKE, FEW_LABELS, UNLIKE = 500, 12, 5.0
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
