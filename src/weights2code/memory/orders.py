@@ -17,6 +17,8 @@ def orders(machine: Machine) -> list[np.ndarray]:
     that one symbol leads."""
     found: dict[bytes, np.ndarray] = {}
     for numbers in _all(machine):
+        if numbers[0] == len(numbers) - 1:
+            numbers = numbers[0] - numbers  # the start is 0 where that is as good
         found.setdefault(numbers.tobytes(), numbers)
         if len(found) == MOST:
             break
